@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include <ranges>
 #include <set>
 
 #include "page/assets.hpp"
@@ -50,13 +51,13 @@ Html source_beside(const TraceStep& step, const SourceLine& source_line) {
       text(step.file).markup, step.number, lines));
 }
 
-// The lanes of each warp as 32 small boxes; those of active lanes are filled.
+// The lanes of a warp as 32 small boxes; those of active lanes are filled. Equal warps share a row.
 Html lanes_of(const TraceStep& step) {
   std::string rows;
   constexpr std::size_t kMax = 12;
-  std::size_t n = 0;
-  for (const TraceLanes& a : step.lanes) {
-    if (++n > kMax) break;
+  const std::vector<TraceLaneRow> all = lane_rows(step);
+  for (const TraceLaneRow& row : all | std::views::take(kMax)) {
+    const TraceLanes& a = row.each;
     const auto count = [](std::uint32_t mask) { return __builtin_popcount(mask); };
     std::string boxes;
     for (int lane = 0; lane < 32; ++lane)
@@ -69,16 +70,16 @@ Html lanes_of(const TraceStep& step) {
         a.diverged() ? fmt::format("{} of {} lanes", count(a.lanes), count(a.live)) : "all lanes";
     if (a.passes != 0) words += fmt::format(", bank conflicts: {} passes", a.passes);
     rows += fmt::format(
-        "<li><span>line {}, warp {}</span> <svg class=\"lanes\" viewBox=\"0 0 290 14\" "
+        "<li><span>{}</span> <svg class=\"lanes\" viewBox=\"0 0 290 14\" "
         "aria-hidden=\"true\">{}</svg> <span class=\"{}\">{}</span></li>\n",
-        a.line, a.warp, boxes,
+        row.where(), boxes,
         a.passes != 0  ? "bad"
         : a.diverged() ? "fair"
                        : "quiet",
         text(words).markup);
   }
   if (rows.empty()) return {};
-  if (n > kMax) rows += fmt::format("<li class=\"quiet\">and {} more</li>\n", step.lanes.size() - kMax);
+  if (all.size() > kMax) rows += fmt::format("<li class=\"quiet\">and {} more</li>\n", all.size() - kMax);
   return page::raw("<p class=\"of\">Who took part</p>\n<ul class=\"warps\">\n" + rows + "</ul>\n");
 }
 

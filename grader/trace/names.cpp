@@ -3,8 +3,9 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include <algorithm>
 #include <bit>
-#include <set>
+#include <tuple>
 
 #include "trace/tables.hpp"
 
@@ -51,14 +52,30 @@ std::string threads_of(const TraceStep& step) {
   return listed(threads);
 }
 
+std::string TraceLaneRow::where() const {
+  return fmt::format("line {}, {} {}", each.line, warps.size() == 1 ? "warp" : "warps", listed(warps));
+}
+
+std::vector<TraceLaneRow> lane_rows(const TraceStep& step) {
+  const auto key = [](const TraceLanes& a) { return std::tuple(a.line, a.lanes, a.live, a.passes); };
+  std::vector<TraceLaneRow> rows;
+  for (const TraceLanes& a : step.lanes) {
+    auto row = std::ranges::find(rows, key(a), [&](const TraceLaneRow& r) { return key(r.each); });
+    if (row == rows.end()) row = rows.insert(row, {a, {}});
+    row->warps.insert(a.warp);
+  }
+  return rows;
+}
+
 std::vector<std::string> remarks_on_lanes(const TraceStep& step) {
   std::vector<std::string> all;
-  for (const TraceLanes& a : step.lanes) {
+  for (const TraceLaneRow& row : lane_rows(step)) {
+    const TraceLanes& a = row.each;
     if (!a.diverged() && a.passes == 0) continue;
     std::set<std::uint32_t> lanes;
     for (std::uint32_t m = a.lanes; m != 0; m &= m - 1)
       lanes.insert(static_cast<std::uint32_t>(std::countr_zero(m)));
-    std::string remark = fmt::format("line {}, warp {}: ", a.line, a.warp);
+    std::string remark = row.where() + ": ";
     remark += a.diverged() ? fmt::format("{} of {} lanes take part ({})", lanes.size(), std::popcount(a.live),
                                          listed(lanes))
                            : "all lanes take part";

@@ -230,10 +230,15 @@ std::vector<Label> labels_of(const Strip& strip, bool new_table, bool with_line)
   return all;
 }
 
-std::size_t widest(const std::vector<Label>& labels) {
-  std::size_t n = 0;
-  for (const Label& label : labels) n = std::max(n, display_width(label.words));
-  return n;
+// The width of the widest label, in a wide sans-serif font.
+double label_width(const std::vector<Label>& labels) {
+  double width = 0;
+  for (const Label& label : labels) {
+    const std::string_view look = label.look;
+    const double character = look == "heading" ? 9.1 : look.starts_with("name") ? 7.9 : 7.2;
+    width = std::max(width, character * static_cast<double>(display_width(label.words)));
+  }
+  return width;
 }
 
 double label_height(const std::vector<Label>& labels) {
@@ -255,15 +260,13 @@ Drawing draw(std::vector<Strip> strips, bool with_line, Labels where = Labels::b
       std::max(30.0, std::ceil((grids ? 26 : 12) + kCharacter * static_cast<double>(longest)));
 
   const TraceTable* table = nullptr;
-  double beside = 0;  // width of the labels beside the strips
-  for (std::size_t k = 0; k < strips.size(); ++k) {
-    const bool new_table = k == 0 || strips[k - 1].table != strips[k].table;
-    if (strips[k].grid()) continue;
-    for (const Label& label : labels_of(strips[k], new_table, with_line))
-      beside = std::max(beside, 12 + (label.look == std::string_view("note") ? 6.7 : 7.9) *
-                                         static_cast<double>(display_width(label.words)));
+  std::vector<std::vector<Label>> all_labels;
+  double beside = 0;  // the width of the labels' column
+  for (const Strip& s : strips) {
+    all_labels.push_back(labels_of(s, s.table != table, with_line));
+    if (!s.again) table = s.table;
+    if (!s.grid() && where == Labels::beside) beside = std::max(beside, 12 + label_width(all_labels.back()));
   }
-  if (where == Labels::above) beside = 0;
 
   Drawing d;
   double y = kMargin, x = 0, label_end = 0;
@@ -272,7 +275,8 @@ Drawing draw(std::vector<Strip> strips, bool with_line, Labels where = Labels::b
   for (std::size_t k = 0; k < strips.size(); ++k) {
     Strip& s = strips[k];
     s.cell = cell;
-    const auto labels = labels_of(s, s.table != table, with_line);
+    const std::vector<Label>& labels = all_labels[k];
+    const double wide = label_width(labels);
     double label_x = kMargin, label_y = 0;
     if (s.grid()) {
       // Grids stand side by side as long as they fit.
@@ -284,9 +288,7 @@ Drawing draw(std::vector<Strip> strips, bool with_line, Labels where = Labels::b
       s.x = label_x = x;
       s.y = same_row ? before->y : y + 3 * 14.0 + 12;
       label_y = s.y - label_height(labels) - 6;
-      x += std::max(s.width(), 7.6 * static_cast<double>(widest(labels))) + 34;
-      d.width = std::max(d.width, s.x + 7.6 * static_cast<double>(widest(labels)));
-      d.width = std::max(d.width, s.x + s.width());
+      x += std::max(s.width(), wide) + 34;
     } else {
       const bool arrows = before != nullptr && !s.again && !arrows_into(strips, k, false).empty();
       const bool above = where == Labels::above;
@@ -296,13 +298,12 @@ Drawing draw(std::vector<Strip> strips, bool with_line, Labels where = Labels::b
       label_end = y + label_height(labels);
       if (above) s.below = label_end + 4;
       s.y = !above ? y : arrows ? label_end + kArrowGap : label_end + 4;
-      d.width = std::max(d.width, s.x + s.width());
     }
+    d.width = std::max({d.width, s.x + s.width(), label_x + wide});
     y = std::max(y, s.y + s.height());
     for (const Label& label : labels)
       words += text_at(label_x, label_y += 14,
                        where == Labels::above ? fmt::format("{} over", label.look) : label.look, label.words);
-    if (!s.again) table = s.table;
     before = &s;
   }
   d.width += kMargin;

@@ -7,6 +7,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <set>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -96,8 +97,15 @@ void choose(TraceView& view, const TraceChoice& choice);
 std::string title_of(const TraceTable& table);
 std::string moment_of(const TraceStep& step, bool with_line = true);
 std::string threads_of(const TraceStep& step);
-// One remark for each warp and line with idle lanes or bank conflicts: "line 81, warp 0: 4 of 32 lanes take
-// part (0 2 4 6); bank conflicts: 8 passes".
+// The warps that access memory at a line with the same lanes and passes, as one row.
+struct TraceLaneRow {
+  TraceLanes each;  // without a warp of its own
+  std::set<std::uint32_t> warps;
+  std::string where() const;  // "line 81, warps 0 1"
+};
+std::vector<TraceLaneRow> lane_rows(const TraceStep& step);
+// One remark for each such row with idle lanes or bank conflicts: "line 81, warp 0: 4 of 32 lanes take part
+// (0 2 4 6); bank conflicts: 8 passes".
 std::vector<std::string> remarks_on_lanes(const TraceStep& step);
 
 // For a terminal of 80 columns. Values written in a step are coloured by ANSI escapes, or without `colour`

@@ -33,7 +33,8 @@ constexpr const char* kReport = R"json({
   {"launch": 0, "block": 0, "after": "barrier", "file": "/x/fold.cu", "line": 31,
    "object": "s_data", "width": 4, "contents": "0300000001000000a5a5a5a5",
    "writes": [[0, 0, 0, 30, [["d_in", 0]]], [1, 0, 1, 30, [["d_in", 1]]]],
-   "accesses": [[0, 0, 30, 3, 255, 0, 0], [0, 1, 30, 4294967295, 4294967295, 4, 1]]},
+   "accesses": [[0, 0, 30, 3, 255, 0, 0], [0, 1, 30, 4294967295, 4294967295, 4, 1],
+                [0, 2, 30, 4294967295, 4294967295, 4, 1]]},
   {"launch": 0, "block": 0, "after": "barrier", "file": "/x/fold.cu", "line": 31,
    "object": "s_data", "width": 4, "contents": "0300000001000000a5a5a5a5", "writes": [[0, 0, 0, 30, []]]},
   {"launch": 0, "block": null, "after": "launch", "object": "d_out", "width": 4, "contents": "04000000",
@@ -114,7 +115,7 @@ TEST(TraceSteps, ShowThreadsValuesAndSources) {
   EXPECT_THAT(of_second, HasSubstr("30 |   s_data[tid] = <d_in>[tid];"));
   EXPECT_THAT(of_second, HasSubstr("s_data[1] by thread 1, line 30, made of d_in[1]"));
   EXPECT_THAT(of_second, HasSubstr("line 30, warp 0: 2 of 8 lanes take part (0 1)"));
-  EXPECT_THAT(of_second, HasSubstr("line 30, warp 1: all lanes take part; bank conflicts: 4 passes"));
+  EXPECT_THAT(of_second, HasSubstr("line 30, warps 1 2: all lanes take part; bank conflicts: 4 passes"));
   EXPECT_THAT(steps.substr(third),
               HasSubstr("d_out[0] by thread 0 of block 0, line 33, made of s_data[0], s_data[1]"));
 }
@@ -205,6 +206,7 @@ TEST(TraceHtml, HasStepsSourceLinesAndActiveLanes) {
   EXPECT_THAT(page, HasSubstr("2 of 8 lanes"));
   EXPECT_THAT(page, HasSubstr("bank conflicts: 4 passes"));
   EXPECT_THAT(page, HasSubstr("<ol class=\"steps\">"));
+  EXPECT_THAT(page, HasSubstr("<span>line 30, warps 1 2</span>")) << "equal warps share a row";
 }
 
 TEST(TraceMarkdown, HasNoLineNumbers) {

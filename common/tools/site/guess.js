@@ -1,51 +1,38 @@
 // SPDX-License-Identifier: MIT
-// A folded result opens after the reader has written down a guess, which is then shown beside it. The guesses stay in
-// this browser.
-(() => {
-  const words = /predict them before you look|decide before you look|guess them before you look/;
+// A prediction: the result opens after the reader has given a number, and says how far off it was. The guesses stay in this
+// browser. Without this script a prediction is an ordinary fold.
+for (const result of document.querySelectorAll('details.prediction')) {
+  const { answer, unit = '' } = result.dataset;
+  const question = result.querySelector('summary');
+  const name = `guess ${location.pathname} ${question.textContent}`;
+  const form = document.createElement('form');
+  form.className = 'guess';
+  form.innerHTML = '<label><span></span> <input type="number" step="any" required></label> <span></span> <button>Compare</button>';
+  const [asked, units] = form.querySelectorAll('span');
+  asked.append(...question.cloneNode(true).childNodes);
+  units.textContent = unit;
 
-  function guard(details, name) {
-    const summary = details.querySelector(':scope > summary');
-    if (!summary || !words.test(summary.textContent)) return;
-    const kept = localStorage.getItem(name);
-    const form = document.createElement('form');
-    form.className = 'guess';
-    const label = document.createElement('label');
-    label.textContent = 'Your guess: ';
-    const field = document.createElement('input');
-    field.type = 'text';
-    field.required = true;
-    label.append(field);
-    const button = document.createElement('button');
-    button.textContent = 'Compare with the result';
-    form.append(label, button);
-    details.before(form);
-
-    function show(guess) {
-      const note = document.createElement('p');
-      note.className = 'guess';
-      note.textContent = `Your guess: ${guess}`;
-      summary.after(note);
-      form.remove();
-      details.hidden = false;
-    }
-
-    if (kept) {
-      show(kept);
-      return;
-    }
-    details.hidden = true;
-    form.addEventListener('submit', (event) => {
-      event.preventDefault();
-      localStorage.setItem(name, field.value);
-      show(field.value);
-      details.open = true;
-    });
-  }
-
-  function guardAll() {
-    document.querySelectorAll('article details').forEach((details, k) => guard(details, `guess ${location.pathname} ${k}`));
-  }
-  if (document.readyState === 'loading') document.addEventListener('DOMContentLoaded', guardAll);
-  else guardAll();
-})();
+  const show = (guess) => {
+    const off = guess - answer;
+    const share = Number(answer) === 0 ? '' : ` (${Math.round(Math.abs(100 * off / answer))} %)`;
+    const note = document.createElement('p');
+    note.className = 'guess';
+    note.setAttribute('role', 'status');
+    note.textContent = `Your guess: ${guess} ${unit}. The answer: ${answer}. ` +
+      (off === 0 ? 'Exactly right.' : `Your guess is ${Number(Math.abs(off).toPrecision(3))} too ${off < 0 ? 'low' : 'high'}${share}.`);
+    question.after(note);
+    result.hidden = false;
+    result.open = true;
+    form.remove();
+  };
+  form.addEventListener('submit', (event) => {
+    event.preventDefault();
+    const guess = form.querySelector('input').valueAsNumber;
+    localStorage.setItem(name, guess);
+    show(guess);
+  });
+  result.hidden = true;
+  result.before(form);
+  const kept = localStorage.getItem(name);
+  if (kept !== null) show(Number(kept));
+}

@@ -62,7 +62,8 @@ def adapted(text: str) -> str:
     for line in text.splitlines():
         fence ^= line.lstrip().startswith("```")
         if not fence:
-            line = re.sub(r"^(\s*)<details>", r'\1<details markdown="1">', line)
+            line = re.sub(r"^(\s*)<details\b", r'\1<details markdown="1"', line)
+            line = line.replace("<summary>", '<summary markdown="span">')
             line = re.sub(r'(<a href="[^":]*)\.md(["#])', r"\1.html\2", line)
         item = re.match(r" {0,3}([-*]|\d+\.) ", line)
         before = out[-1] if out else ""
@@ -174,12 +175,12 @@ def configuration(folder: pathlib.Path, gathered: pathlib.Path) -> str:
     nav, listed = ["  - Start: index.md"], {"index.md"}
     # Last, what nothing but links led to: sources that a page shows.
     for title, patterns in [*MENU, ("Files that pages show", ["**/*.md"])]:
-        nav += [f"  - {title}:"]
+        entries = []
         for pattern in patterns:
             found = sorted(p.relative_to(gathered) for p in gathered.glob(pattern))
-            names = [name for name in map(str, found) if name not in listed]
-            listed.update(names)
-            nav += [f"    - {name}" for name in names]
+            entries += [name for name in map(str, found) if name not in [*listed, *entries]]
+        listed.update(entries)
+        nav += [f"  - {title}:"] * bool(entries) + [f"    - {name}" for name in entries]
     text = (HERE / "mkdocs.yml").read_text(encoding="utf-8")
     return f"{text}docs_dir: {gathered}\nsite_dir: {folder / 'site'}\nnav:\n" + "\n".join(nav) + "\n"
 
@@ -201,10 +202,6 @@ def main() -> None:
     labs = sorted(p.parent.name for p in ROOT.glob("labs/*/lab.hpp"))
     gatherer.write("reference/commands.md", pages.commands(ROOT, labcli))
     gatherer.write("reference/interfaces.md", pages.interfaces(ROOT, labs))
-    own = [HERE / name for name in ("site.css", "compare.js", "guess.js", "lookups.js", "tables.js")]
-    for path in (*own, ROOT / "grader/page/trace.js"):
-        shutil.copyfile(path, gathered / path.name)
-    (gathered / "steps.css").write_text(players.style(), encoding="utf-8")
     gatherer.write("index.md", front(gatherer, (gathered / "README.md").read_text(encoding="utf-8")))
     (gathered / "README.md").unlink()
     for page in gathered.rglob("*.md"):
@@ -212,6 +209,17 @@ def main() -> None:
         up = "../" * len(page.relative_to(gathered).parents[:-1])  # the README is the first page
         if (fixed := text.replace(f"]({up}README.md", f"]({up}index.md")) != text:
             page.write_text(fixed, encoding="utf-8")
+    make_pages(folder, gathered, labcli)
+    index_glossary(folder / "site")
+    print(f"{folder / 'site' / 'index.html'}")
+
+
+def make_pages(folder: pathlib.Path, gathered: pathlib.Path, labcli: pathlib.Path) -> None:
+    """The site of the gathered pages, with their styles, scripts and players."""
+    own = [HERE / name for name in ("site.css", "compare.js", "guess.js", "lookups.js", "tables.js")]
+    for path in (*own, ROOT / "grader/page/trace.js"):
+        shutil.copyfile(path, gathered / path.name)
+    (gathered / "steps.css").write_text(players.style(), encoding="utf-8")
     python = environment(folder)
     config = folder / "mkdocs.yml"
     config.write_text(configuration(folder, gathered), encoding="utf-8")
@@ -220,7 +228,6 @@ def main() -> None:
         done = subprocess.run(command, env={**os.environ, "NO_MKDOCS_2_WARNING": "1"})
     if done.returncode != 0:
         sys.exit(done.returncode)
-    index_glossary(folder / "site")
     shutil.copyfile(HERE / "worker_shim.js", folder / "site/assets/worker_shim.js")
     playing = players.Players(labcli)
     with Waiting("Running the traces of the pages"):
@@ -229,7 +236,6 @@ def main() -> None:
             text = page.read_text(encoding="utf-8").replace(SHIM, f"{up}assets/worker_shim.js")
             text = re.sub(r'(role="?dialog"?)(?=[ >])', r'\1 aria-label="Search"', text, count=1)
             page.write_text(playing.put_into(text), encoding="utf-8")
-    print(f"{folder / 'site' / 'index.html'}")
 
 
 def index_glossary(site: pathlib.Path) -> None:

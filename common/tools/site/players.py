@@ -4,7 +4,7 @@
 A figure that is a trace is run again, by the command that draws it (handouts/scripts/figures.py), for the list of
 steps of `./lab trace --html`; a drawing has marks between its steps. The player is that of all traces,
 grader/page/trace.js, and so are the colours. The figure itself is what one sees without scripts, on paper, and
-in the Markdown page. Below some figures are explorers (explorers/): a drawing for each value of a quantity.
+in the Markdown page. Below some figures are explorers (explorers.py).
 """
 
 import html
@@ -15,8 +15,9 @@ import sys
 HERE = pathlib.Path(__file__).resolve().parent
 ROOT = HERE.parents[2]
 FIGURES = ROOT / "handouts/figures"
-sys.path.insert(0, str(ROOT / "handouts/scripts"))
+sys.path[:0] = [str(HERE), str(ROOT / "handouts/scripts")]
 import figures
+from explorers import explorer
 
 # As the generator writes it: in a paragraph of its own, in which no list may stand.
 IMAGE = re.compile(r'<p>(<img alt="[^"]*" src="(?:\.\./)*(?:handouts/)?figures/([\w-]+)\.svg" ?/?>)</p>')
@@ -77,14 +78,6 @@ def of_picture(name: str) -> str | None:
     """A picture whose steps are drawn one after the other, or None if it has no steps."""
     text = (FIGURES / f"{name}.svg").read_text(encoding="utf-8")
     return f'<div class="steps grows picture">{inline(text)}</div>' if MARKS in text else None
-
-
-def explorer(name: str) -> str:
-    """What a reader can try below a figure."""
-    if name == "sat-corners":
-        return '<div class="stepper"><div class="lookups picture"></div></div>'
-    path = HERE / f"explorers/{name}.html"
-    return path.read_text(encoding="utf-8") if path.is_file() else ""
 
 
 class Players:

@@ -27,6 +27,7 @@ LABCLI, KEEP = map(pathlib.Path, sys.argv[1:3])
 sys.dont_write_bytecode = True
 sys.path[:0] = [str(HERE), str(ROOT / "grader/page/browser")]
 import chromium
+import explorers
 import make_site
 import packages
 import pages
@@ -74,13 +75,25 @@ class Gathering(unittest.TestCase):
     def test_what_is_folded_is_markdown(self):
         self.assertEqual(
             make_site.adapted("<details><summary>a</summary>\n"),
-            '<details markdown="1"><summary>a</summary>\n',
+            '<details markdown="1"><summary markdown="span">a</summary>\n',
         )
         self.assertEqual(make_site.adapted("```\n<details>\n```\n"), "```\n<details>\n```\n")
         self.assertEqual(
             make_site.adapted('<a href="errata.md#erratum-8">8</a>\n'),
             '<a href="errata.html#erratum-8">8</a>\n',
         )
+
+    def test_explorers_draw_every_value(self):
+        titles = {name: [one[0] for one in draw()] for name, (_, draw) in explorers.EXPLORERS.items()}
+        self.assertEqual(titles["banks"][31:], ["stride 32: 32 wavefronts", "stride 33: 1 wavefront"])
+        self.assertIn("d_in[lane + 1]: 5 sectors, 80 % of their bytes are used", titles["coalescing"])
+        at_72 = list(explorers.occupancy())[titles["memory-hierarchy"].index("72 registers per thread")][3]
+        fits = re.findall(r">(\d+) of 64 warps<", at_72)
+        self.assertEqual(fits, ["28", "28", "24", "16", "0"])
+        for _, _, _, drawn in explorers.schedules():
+            final = re.findall(r">prefix (\d+)<", drawn)[-5:]
+            self.assertEqual(final, ["5", "8", "14", "16", "20"])
+        self.assertEqual(explorers.explorer("ring"), "")
 
     def test_interfaces_come_from_comments(self):
         header = "// SPDX\n// What it is.\n#pragma once\n\n// Adds two\n// numbers.\nint add(int a,\n        int b);\n\nint quiet();\n"
@@ -90,16 +103,90 @@ class Gathering(unittest.TestCase):
         )
 
 
+def wait(page, condition):
+    for _ in range(100):
+        if page.run(condition):
+            return
+        time.sleep(0.1)
+    raise AssertionError(f"never became true: {condition}")
+
+
+def folder_for_site():
+    """An empty folder in which a site can be built."""
+    try:
+        make_site.environment(KEEP)
+    except SystemExit as why:
+        raise unittest.SkipTest(str(why)) from None
+    folder = tempfile.TemporaryDirectory()
+    (pathlib.Path(folder.name) / "site-venv").symlink_to((KEEP / "site-venv").resolve())
+    return folder
+
+
+PREDICTION = """# A page
+
+<details class="prediction" data-answer="11" data-unit="barriers a row"><summary>Predict: how many `barriers`?</summary>
+
+There are **eleven**.
+
+</details>
+
+<details><summary>More</summary>
+
+Words.
+
+</details>
+"""
+
+
+@unittest.skipUnless(chromium.find(), "no chromium here; apt-get install chromium")
+class Predictions(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        cls.folder = folder_for_site()
+        top = pathlib.Path(cls.folder.name)
+        (top / "pages").mkdir()
+        (top / "pages/index.md").write_text(make_site.adapted(PREDICTION), encoding="utf-8")
+        make_site.make_pages(top, top / "pages", LABCLI)
+        cls.page = top / "site/index.html"
+
+    @classmethod
+    def tearDownClass(cls):
+        cls.folder.cleanup()
+
+    def test_a_result_is_invisible_until_a_guess_is_given(self):
+        height = (
+            "[...document.querySelectorAll('article details')].map((d) => d.getBoundingClientRect().height)"
+        )
+        with chromium.Browser() as browser:
+            page = browser.open(self.page)
+            wait(page, "document.querySelector('form.guess')")
+            self.assertEqual(page.run("document.querySelectorAll('form.guess').length"), 1)
+            self.assertEqual(page.run("document.querySelector('form.guess code').textContent"), "barriers")
+            before = page.run(height)
+            self.assertEqual(before[0], 0)
+            self.assertGreater(before[1], 0)  # an ordinary fold
+            page.run("document.querySelector('form.guess button').click()")  # without a number
+            self.assertEqual(page.run(height), before)
+            page.run("document.querySelector('form.guess input').focus()")
+            for key in ("1", "4", "Enter"):
+                page.press(key)
+            wait(page, "document.querySelector('details.prediction').open")
+            self.assertGreater(page.run(height)[0], 60)
+            said = page.run("document.querySelector('details.prediction p.guess').innerText")
+            for part in ("14 barriers a row", "11", "3 too high", "27 %"):
+                self.assertIn(part, said)
+            self.assertTrue(page.run("document.querySelector('details strong').checkVisibility()"))
+            again = browser.open(self.page)  # the guess is remembered
+            wait(again, "document.querySelector('details.prediction').open")
+            self.assertEqual(again.run("document.querySelectorAll('form.guess').length"), 0)
+            self.assertEqual(page.problems + again.problems, [])
+
+
 class Site(unittest.TestCase):
     @classmethod
     def setUpClass(cls):
-        try:
-            make_site.environment(KEEP)
-        except SystemExit as why:
-            raise unittest.SkipTest(str(why)) from None
-        cls.folder = tempfile.TemporaryDirectory()
+        cls.folder = folder_for_site()
         cls.top = pathlib.Path(cls.folder.name)
-        (cls.top / "site-venv").symlink_to((KEEP / "site-venv").resolve())
         made = subprocess.run(
             [sys.executable, HERE / "make_site.py", LABCLI, cls.top], capture_output=True, text=True
         )
@@ -187,7 +274,7 @@ class Site(unittest.TestCase):
                 for width, dark in [(360, True), (1440, False)]:
                     with self.subTest(page=path.name, width=width, dark=dark):
                         page = browser.open(path, width=width, dark=dark)
-                        self.wait(page, "document.body.dataset.mdColorScheme && localStorage.length")
+                        wait(page, "document.body.dataset.mdColorScheme && localStorage.length")
                         scheme = page.run("document.body.dataset.mdColorScheme")
                         page.run("localStorage.clear()")  # where the theme keeps the first visit's colours
                         self.assertEqual(scheme, "slate" if dark else "default")
@@ -213,14 +300,14 @@ class Site(unittest.TestCase):
               field.value = 'Kogge';
               field.dispatchEvent(new KeyboardEvent('keyup', { bubbles: true, key: 'e' }));
             })()""")
-            self.wait(page, "document.querySelectorAll('.md-search-result__item').length > 0")
+            wait(page, "document.querySelectorAll('.md-search-result__item').length > 0")
             self.assertEqual(page.problems, [])
 
     @unittest.skipUnless(chromium.find(), "no chromium here; apt-get install chromium")
     def test_traces_are_played(self):
         with chromium.Browser() as browser:
             page = browser.open(self.top / "site/handouts/02-scan.html")
-            self.wait(page, "document.querySelectorAll('.stepper .player').length > 3")
+            wait(page, "document.querySelectorAll('.stepper .player').length > 3")
             said = "[...document.querySelectorAll('.player output')].map((o) => o.textContent)"
             shown = "document.querySelector('.stepper').querySelectorAll('.step:not(.off)').length"
             before = page.run(said)
@@ -234,7 +321,7 @@ class Site(unittest.TestCase):
             self.assertFalse(page.run("document.querySelector('.stepper .still').checkVisibility()"))
             page.press("Home")
             page.run("document.querySelector('.player [data-go=play]').click()")
-            self.wait(page, "document.querySelector('.player output').textContent.includes('Step 2 of')")
+            wait(page, "document.querySelector('.player output').textContent.includes('Step 2 of')")
             page.look(1000, media="print")
             self.assertTrue(page.run("document.querySelector('.stepper .still').checkVisibility()"))
             self.assertEqual(page.problems, [])
@@ -243,7 +330,7 @@ class Site(unittest.TestCase):
     def test_four_lookups_give_the_sum_of_a_box(self):
         with chromium.Browser() as browser:
             page = browser.open(self.top / "site/handouts/06-sat.html")
-            self.wait(page, "document.querySelector('.lookups output') !== null")
+            wait(page, "document.querySelector('.lookups output') !== null")
             said = "document.querySelector('.lookups output').textContent"
             image = [[[3, 1, 7, 0, 4, 1, 6, 3][(r + c) % 8] for c in range(6)] for r in range(5)]
             for keys, (top, left, bottom, right) in [
@@ -262,7 +349,7 @@ class Site(unittest.TestCase):
     def test_slider_compares_pictures(self):
         with chromium.Browser() as browser:
             page = browser.open(self.top / "site/handouts/06-sat-deeper.html")
-            self.wait(page, "document.querySelector('.compare select') !== null")
+            wait(page, "document.querySelector('.compare select') !== null")
             over = "document.querySelectorAll('.compare img')[1]"
             clip = f"{over}.style.clipPath"
             before = page.run(clip)
@@ -278,33 +365,6 @@ class Site(unittest.TestCase):
             )
             self.assertIn("focus_far", page.run(f"{over}.src"))
             self.assertEqual(page.problems, [])
-
-    @unittest.skipUnless(chromium.find(), "no chromium here; apt-get install chromium")
-    def test_a_result_opens_after_a_guess(self):
-        with chromium.Browser() as browser:
-            page = browser.open(self.top / "site/handouts/01-reduction.html")
-            self.wait(page, "document.querySelectorAll('form.guess').length >= 2")
-            result = "document.querySelector('form.guess + details')"
-            self.assertTrue(page.run(f"{result}.hidden"))
-            page.run(
-                """(() => {
-              window.result = document.querySelector('form.guess + details');
-              const form = document.querySelector('form.guess');
-              form.querySelector('input').value = 'twice as fast';
-              form.requestSubmit();
-            })()"""
-            )
-            self.wait(page, "window.result.open && !window.result.hidden")
-            self.assertIn("twice as fast", page.run("window.result.textContent"))
-            page.run("localStorage.clear()")
-            self.assertEqual(page.problems, [])
-
-    def wait(self, page, condition):
-        for _ in range(100):
-            if page.run(condition):
-                return
-            time.sleep(0.1)
-        self.fail(f"never became true: {condition}")
 
 
 if __name__ == "__main__":

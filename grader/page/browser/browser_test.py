@@ -43,7 +43,10 @@ HOSTILE = "</title><script>console.error('ran')</script><b onclick=x> & \"quoted
 # Made by hand: the checks must see what is wrong.
 FAULTY = """<!doctype html><html><body><h1>a</h1><h1>b</h1><h4>skips</h4><main><p style="color: #999; width: 800px">pale and wide</p>
 <button></button><img src="data:,"><a href="#nowhere">x</a><p id="twice"></p><p id="twice"></p>
-<svg width="90" height="30"><rect width="90" height="30" fill="#222"/><text y="20" fill="#333">dark</text></svg></main>
+<svg width="90" height="30"><rect width="90" height="30" fill="#222"/><text y="20" fill="#333">dark</text></svg>
+<svg width="90" height="30"><text y="20">over</text><text x="9" y="18">each other</text><text x="80" y="20">cut</text></svg>
+<p style="width: 3em; overflow: hidden; white-space: nowrap">Longer than its box</p><p hidden style="display: block">hidden</p>
+<div><div class="player"><input type="range" min="1" max="2" oninput="this.style.marginTop = 9 * this.value + 'px'"></div></div></main>
 <script>console.error('loud'); undefined_function();</script></body></html>"""
 
 
@@ -108,26 +111,28 @@ class Reports(unittest.TestCase):
 
     def test_reports_are_readable_everywhere(self):
         for name in [*REPORTS, "grade-failing"]:
-            for width in (360, 1440):
-                for dark in (False, True):
+            for dark in (False, True):
+                page = self.browser.open(self.report(name), dark=dark)
+                page.run("document.querySelectorAll('details').forEach((d) => { d.open = true; })")
+                for width in (360, 768, 1440):
                     with self.subTest(report=name, width=width, dark=dark):
-                        page = self.browser.open(self.report(name), width=width, dark=dark)
-                        page.run("document.querySelectorAll('details').forEach((d) => { d.open = true; })")
-                        for check in ("overflow", "contrast", "structure"):
+                        page.look(width, dark=dark)
+                        for check in ("overflow", "contrast", "structure", "drawings", "cut", "players"):
                             self.assertEqual(self.ask(page, check), [], check)
                         if self.shots:
                             page.screenshot(f"{self.shots}/{name}-{width}{'-dark' if dark else ''}.png")
                         self.assertEqual(page.problems, [])
-                        page.close()
+                page.close()
 
     def test_the_slider_works_by_key_and_button(self):
         page = self.browser.open(self.report("trace"))
         said = "document.querySelector('.player output').textContent"
-        shown = "[...document.querySelectorAll('.step')].filter((s) => s.checkVisibility()).map((s) => s.id).join()"
+        shown = "[...document.querySelectorAll('.step')].filter((s) => s.checkVisibility({visibilityProperty: true})).map((s) => s.id).join()"
         n = page.run("document.querySelectorAll('.step').length")
         self.assertGreater(n, 5)
-        self.assertEqual((page.run(said), page.run(shown)), (f"Step 1 of {n}", "step-1"))
         page.run("document.querySelector('.player input').focus()")
+        page.press("Home")
+        self.assertEqual((page.run(said), page.run(shown)), (f"Step 1 of {n}", "step-1"))
         page.press("ArrowRight")
         page.press("ArrowRight")
         self.assertEqual((page.run(said), page.run(shown)), (f"Step 3 of {n}", "step-3"))
@@ -163,6 +168,9 @@ class Reports(unittest.TestCase):
         page = self.browser.open(path, width=360)
         self.assertEqual(len(self.ask(page, "overflow")), 1)
         self.assertEqual(len(self.ask(page, "contrast")), 2)
+        self.assertEqual(len(self.ask(page, "drawings")), 2)
+        self.assertEqual(len(self.ask(page, "cut")), 2)
+        self.assertEqual(sum("heights" in one for one in self.ask(page, "players")), 1)
         complaints = " ".join(self.ask(page, "structure"))
         for part in (
             "language",

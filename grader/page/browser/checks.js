@@ -99,4 +99,61 @@
     }
     return complaints;
   },
+
+  // Two texts of a drawing must not lie over each other, and all of a text must be inside of its drawing.
+  drawings(root = document) {
+    const seen = (e) => e.checkVisibility({ visibilityProperty: true, opacityProperty: true });
+    const complaints = [];
+    for (const svg of root.querySelectorAll('svg')) {
+      if (!seen(svg)) continue;
+      const frame = svg.getBoundingClientRect();
+      const texts = [...svg.querySelectorAll('text')].filter((e) => e.textContent.trim() && seen(e))
+        .map((e) => ({ words: e.textContent, box: e.getBoundingClientRect() })).sort((a, b) => a.box.left - b.box.left);
+      texts.forEach(({ words, box }, k) => {
+        if (box.left < frame.left - 1 || box.right > frame.right + 1 || box.top < frame.top - 3 || box.bottom > frame.bottom + 3)
+          complaints.push(`"${words}" is cut at the edge of its drawing`);
+        for (let j = k + 1; j < texts.length && texts[j].box.left < box.right - 1.5; ++j) {
+          // A box is higher than its letters.
+          const both = Math.min(box.bottom, texts[j].box.bottom) - Math.max(box.top, texts[j].box.top);
+          if (both > 0.3 * Math.min(box.height, texts[j].box.height)) complaints.push(`"${words}" and "${texts[j].words}" overlap`);
+        }
+      });
+    }
+    return complaints;
+  },
+
+  // What does not fit is not cut off unless it scrolls, and what is hidden takes no room.
+  cut(root = document) {
+    const complaints = [];
+    const name = (e) => `${e.tagName}.${e.getAttribute('class') ?? ''} "${e.textContent.trim().slice(0, 30)}"`;
+    for (const e of root.querySelectorAll(root === document ? 'main *, [hidden]' : '*')) {
+      if (e.hidden && e.checkVisibility({ opacityProperty: true }) && e.getBoundingClientRect().height > 0) complaints.push(`${name(e)} is hidden and visible`);
+      if (!e.clientWidth || !e.textContent.trim() || e.closest('.unseen, .headerlink, svg') || e.matches('.md-sidebar__scrollwrap')) continue;
+      const { overflowX, overflowY } = getComputedStyle(e);
+      if (/hidden|clip/.test(overflowX) && e.scrollWidth > e.clientWidth + 1) complaints.push(`${name(e)} is cut on the right`);
+      if (/hidden|clip/.test(overflowY) && e.scrollHeight > e.clientHeight + 1) complaints.push(`${name(e)} is cut below`);
+    }
+    return complaints;
+  },
+
+  // Every step of every player: the page keeps its height, and nothing in it lies over anything else.
+  players() {
+    const complaints = new Set();
+    for (const player of document.querySelectorAll('.player')) {
+      if (!player.checkVisibility()) continue;
+      const slider = player.querySelector('input');
+      const before = slider.value;
+      const heights = new Set();
+      for (slider.value = 1; ; slider.stepUp()) {
+        slider.dispatchEvent(new Event('input'));
+        heights.add(document.body.getBoundingClientRect().height);
+        for (const one of [...this.drawings(player.parentElement), ...this.cut(player.parentElement)]) complaints.add(one);
+        if (slider.value === slider.max) break;
+      }
+      slider.value = before;
+      slider.dispatchEvent(new Event('input'));
+      if (heights.size > 1) complaints.add(`heights of the page while a player steps: ${[...heights].join(', ')}`);
+    }
+    return [...complaints];
+  },
 })

@@ -121,14 +121,14 @@ class Browser:
         while not ready():
             self._event(self._message())
 
-    def open(self, path, width=1440, height=900, dark=False):
+    def open(self, path, width=1440, height=900, dark=False, still=False):
         target = self.send("Target.createTarget", url="about:blank")["targetId"]
         session = self.send("Target.attachToTarget", targetId=target, flatten=True)["sessionId"]
         page = Page(self, session, target)
         self.pages[session] = page
         for domain in ("Page", "Runtime", "Log"):
             page.send(f"{domain}.enable")
-        page.look(width, height, dark)
+        page.look(width, height, dark, still=still)
         page.loaded = False
         page.send("Page.navigate", url=path if "://" in str(path) else pathlib.Path(path).resolve().as_uri())
         self.wait(lambda: page.loaded)
@@ -161,7 +161,7 @@ class Page:
             self.problems.append(f"{params['type']}({params['message']!r})")
             self.browser.post("Page.handleJavaScriptDialog", self.session, accept=False)
 
-    def look(self, width, height=900, dark=False, media=""):
+    def look(self, width, height=900, dark=False, media="", still=False):
         self.send(
             "Emulation.setDeviceMetricsOverride",
             width=width,
@@ -173,7 +173,10 @@ class Page:
         self.send(
             "Emulation.setEmulatedMedia",
             media=media,
-            features=[{"name": "prefers-color-scheme", "value": scheme}],
+            features=[
+                {"name": "prefers-color-scheme", "value": scheme},
+                {"name": "prefers-reduced-motion", "value": "reduce" if still else "no-preference"},
+            ],
         )
 
     def run(self, expression):

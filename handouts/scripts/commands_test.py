@@ -86,7 +86,7 @@ class Commands(unittest.TestCase):
                         stdin=subprocess.DEVNULL,
                     )
                 self.assertEqual(done.returncode, 0, done.stderr)
-        self.assertGreater(len(ran), 15)
+        self.assertGreater(len(ran), 8)
 
     def test_are_found_in_texts(self):
         text = "`./lab trace scan blelloch --step`\n```console\n$ ./lab grade scan    # all\n  LAB_SANDBOX=limits ./lab check scan   what\n```\n./lab not this"

@@ -786,11 +786,16 @@ def numbers():
         measured("hierarchical_scan", "recursive", n) / measured("hierarchical_scan", "reduce_then_scan", n)
         for n in [m, 2**20]
     ]
-    yield "07", "Box", "reduce_then_scan", [
-        f"{4 / 3:.2f} times",
-        f"{faster[0]:.2f} times",
-        f"{faster[1]:.2f} at",
-    ]
+    yield (
+        "07",
+        "Box",
+        "reduce_then_scan",
+        [
+            f"{4 / 3:.2f} times",
+            f"{faster[0]:.2f} times",
+            f"{faster[1]:.2f} at",
+        ],
+    )
     copy_rate = max(size["ceilings"]["copy"]["gb_per_s"] for size in sizes("hierarchical_scan").values())
     micros = 8 * m / copy_rate / 1000
     yield (
@@ -879,7 +884,12 @@ def numbers():
     yield "08", "Box", "scan", [f"{2 / 3 * 2:.2f} on 2 GPUs", f"{2 / 3 * 8:.2f} on 8"]
     all_reduce = float(counted("multi_gpu", "histogram_all_reduce", "bytes sent"))
     slices = float(counted("multi_gpu", "histogram", "bytes sent"))
-    yield "08", "Box", "histogram", [f'data-answer="{all_reduce / slices:.0f}"', f"together {2 * 3 / 4} times"]
+    yield (
+        "08",
+        "Box",
+        "histogram",
+        [f'data-answer="{all_reduce / slices:.0f}"', f"together {2 * 3 / 4} times"],
+    )
     yield (
         "08",
         "Prediction",

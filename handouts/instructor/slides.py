@@ -48,9 +48,7 @@ HANDOUTS = ROOT / "handouts"
 MAX_WORDS = 30
 MARKS = "①②③④⑤"
 SMALLEST = 14  # pt
-BOX = re.compile(
-    r'<details class="prediction"[^>]*><summary>Predict: (.*?)</summary>\n(.*?)</details>', re.S
-)
+BOX = re.compile(r'<details class="prediction"[^>]*><summary>Predict: (.*?)</summary>\n(.*?)</details>', re.S)
 FRAME = 7  # px around a figure's drawing
 HEAD = """\
 #set document(title: {title})

@@ -142,8 +142,8 @@ def picture(slide: dict) -> str:
     is_wide = height < 0.45 * width
     scale = min(765 / width, 300 / height) if is_wide else min(585 / width, 386 / height)
     smallest = min(float(size) for size in re.findall(r'font-size[:=]\s*"?([\d.]+)', text))
-    if (points := smallest * scale) < SMALLEST:
-        sys.exit(f"slides.py: “{slide['title']}” needs a smaller part: letters have {points:.1f} pt")
+    if (points := round(smallest * scale, 1)) < SMALLEST:
+        sys.exit(f"slides.py: “{slide['title']}” needs a smaller part: letters have {points} pt")
     box = f'width="{width}" height="{height}" viewBox="{FRAME} {top} {width} {height}"'
     alt = html.unescape(re.search(r"<title[^>]*>(.*?)</title>", text)[1])
     drawn = f'image(bytes({quoted(text.replace(whole, box))}), format: "svg", alt: {quoted(alt)}, '

@@ -46,7 +46,7 @@ barrier, exchange between lanes, and launch. A fault is named, and ends it.
 
 Examples:
   ./lab trace reduction neighboured
-  ./lab trace reduction sequential --n 16 --step      with the stores of each step
+  ./lab trace reduction sequential --n 16 --step      who stored what, and where
   ./lab trace scan blelloch --html trace.html         a page with a slider
   ./lab trace scan blelloch --steps 5-9 --svg down.svg
   ./lab trace scan blelloch --items ascending         of 0 1 2 3 4 5 6 7

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // The trusted side of the radix sort lab: its cases, their inputs, and the right answers. Never linked into a
 // runner.
-// Reading order: CaseList has what is tried and why, fill() makes the keys, check() decides what is
+// Reading order: the tables list what is tried and why, fill() makes the keys, check() decides what is
 // accepted: every output is exact, bit by bit. suspects.hpp lists the mistakes that may explain a wrong one.
 
 #include <cmath>
@@ -270,191 +270,186 @@ std::vector<Cause> causes_of_keys(Rung rung, const Case& c, std::span<const Bits
 
 // --- The cases.
 
-struct More {
-  unsigned begin = 0, end = 0;  // end 0: all bits
+// Without bits: all bits of a key.
+struct Sort {
+  OpId op;
+  unsigned begin = 0, end = 0;
   bool descending = false;
-  std::uint32_t purpose = kCorrectness;
-  std::uint32_t misalign = 0;
 };
-constexpr std::uint32_t kBoth = kCorrectness | kChecks;
-constexpr std::uint32_t kMeasured = kEfficiency | kCorrectness, kTimed = kSpeedup | kCorrectness;
-constexpr Pattern kPatterns[] = {Pattern::all_equal, Pattern::ascending, Pattern::descending,
-                                 Pattern::skewed,    Pattern::high_bits, Pattern::alternating,
-                                 Pattern::extremes};
 
-class CaseList {
- public:
-  explicit CaseList(Rung rung) {
-    // The handout's eight keys of three bits; 0, 1 and 2 keys; sizes around a warp, a block, a tile.
-    keys(8, Pattern::example, {.begin = 0, .end = is_merge(rung) ? 32u : 3u, .purpose = kBoth});
-    for (const std::uint64_t n : {0u, 1u, 31u, 33u, 255u, 257u, 1023u, 1024u, 1025u})
-      keys(n, Pattern::random);
-    keys(2, Pattern::alternating);
-    switch (rung) {
-      case Rung::split: add_for_split(); break;
-      case Rung::tile_sort: add_for_tile_sort(); break;
-      case Rung::merge:
-      case Rung::merge_path: add_for_merges(); break;
-      case Rung::digits:
-      case Rung::onesweep: add_for_digits(); break;
-      case Rung::any_key:
-      case Rung::counts_first: add_for_any_key(); break;
-      case Rung::state_of_the_art:
-        add_for_any_key();
-        add_for_the_last_rung();
-        break;
-      case Rung::tiles_and_merge:
-        for (const std::uint64_t n : {2048u, 2049u, 5000u, 100000u}) keys(n, Pattern::random);
-        for (const Pattern pattern : kPatterns) keys(7000, pattern);
-    }
-    for (const unsigned few : {1u, 2u}) {
-      keys(few * kThreeTurns, Pattern::random,
-           {.end = is_merge(rung) || rung == Rung::tiles_and_merge ? 32u : 8u,
-            .purpose = few == 1 ? kBoth : kCorrectness});
-      all.back() = on_multiprocessors(few, all.back());
-    }
-  }
+Case make(Sort sort, DType dtype, std::uint64_t n, Pattern pattern, std::uint32_t purpose,
+          std::uint32_t misalign) {
+  const auto key_bits = static_cast<unsigned>(8 * bytes_of(dtype));
+  const unsigned end = sort.end == 0 && sort.begin == 0 ? key_bits : sort.end;
+  CaseWords words{fmt::format("{}_{}", name_of(sort.op), lab::name_of(dtype))};
+  if (sort.begin != 0 || end != key_bits) words.more = fmt::format("_bits{}to{}", sort.begin, end);
+  if (sort.descending) words.more += "_descending";
+  Case c = make_case(std::move(words), sort.op, dtype, n, pattern, purpose, misalign);
+  c.params[kBeginBit] = sort.begin;
+  c.params[kEndBit] = end;
+  c.params[kDescending] = sort.descending ? 1 : 0;
+  return c;
+}
 
-  std::vector<Case> all;
+namespace table {
+using enum DType;
+using enum Pattern;
+using Row = CaseRow<Sort>;
+constexpr Sort kKeys{OpId::keys}, kPairs{OpId::pairs};
+constexpr Sort keys(unsigned begin, unsigned end) {
+  return {OpId::keys, begin, end};
+}
+constexpr Sort pairs(unsigned begin, unsigned end) {
+  return {OpId::pairs, begin, end};
+}
+constexpr Sort down(Sort sort) {
+  sort.descending = true;
+  return sort;
+}
+constexpr ShortList<Sort> kBothWays{kKeys, kPairs, down(kKeys), down(kPairs)};
+constexpr ShortList<Pattern> kAll{all_equal, ascending, descending, skewed, high_bits, alternating, extremes};
+constexpr ShortList<DType> k32{u32, i32, f32}, k64{u64, i64, f64}, kTypes{u32, i32, f32, u64, i64, f64};
 
- private:
-  void add(OpId op, DType dtype, std::uint64_t n, Pattern pattern, More more = {}) {
-    const auto key_bits = static_cast<unsigned>(8 * bytes_of(dtype));
-    const unsigned end = more.end == 0 && more.begin == 0 ? key_bits : more.end;
-    lab::CaseWords words{fmt::format("{}_{}", name_of(op), lab::name_of(dtype))};
-    if (more.begin != 0 || end != key_bits) words.more = fmt::format("_bits{}to{}", more.begin, end);
-    if (more.descending) words.more += "_descending";
-    Case& c =
-        all.emplace_back(make_case(std::move(words), op, dtype, n, pattern, more.purpose, more.misalign));
-    c.params[kBeginBit] = more.begin;
-    c.params[kEndBit] = end;
-    c.params[kDescending] = more.descending ? 1 : 0;
-  }
-  void keys(std::uint64_t n, Pattern pattern, More more = {}) {
-    add(OpId::keys, DType::u32, n, pattern, more);
-  }
-  void pairs(std::uint64_t n, Pattern pattern, More more = {}) {
-    add(OpId::pairs, DType::u32, n, pattern, more);
-  }
-
-  void add_for_split() {
+// Sizes around a warp, a block, a tile.
+constexpr Row kSizes[] = {
+    {kKeys, u32, {0, 1, 31, 33, 255, 257, 1023, 1024, 1025}},
+    {kKeys, u32, 2, alternating},
+};
+// The handout's eight keys of three bits.
+constexpr Row kByDigits[] = {
+    {keys(0, 3), u32, 8, example, kBoth},
+    {keys(0, 8), u32, kThreeTurns, random, kBoth, 0, 1},
+    {keys(0, 8), u32, 2 * kThreeTurns, random, kCorrectness, 0, 2},
+};
+constexpr Row kMerging[] = {
+    {kKeys, u32, kThreeTurns, random, kBoth, 0, 1},
+    {kKeys, u32, 2 * kThreeTurns, random, kCorrectness, 0, 2},
+};
+constexpr Row kSplit[] = {
     // High bits that are not sorted show the order of equal keys.
-    keys(3000, Pattern::random, {.end = 4, .purpose = kBoth});
-    keys(300, Pattern::random, {.purpose = kBoth});
-    for (const Pattern pattern : kPatterns) keys(5000, pattern);
-    keys(2500, Pattern::random, {.begin = 5, .end = 13});
-    keys(2500, Pattern::random, {.begin = 31, .end = 32});
-    keys(10001, Pattern::random, {.misalign = 4});
-    keys(65537, Pattern::random, {.end = 8});
-    keys(1048577, Pattern::random, {.end = 3});  // the scan needs three levels
-    keys(262144, Pattern::random, {.end = 16, .purpose = kMeasured});
-  }
-
-  void add_for_tile_sort() {
-    keys(1000, Pattern::random, {.end = 4, .purpose = kBoth});
-    keys(3000, Pattern::random, {.purpose = kBoth});
-    for (const Pattern pattern : kPatterns) keys(5000, pattern);
-    keys(2500, Pattern::random, {.begin = 5, .end = 13});
-    keys(2500, Pattern::random, {.begin = 31, .end = 32});
-    keys(5000, Pattern::random, {.begin = 7, .end = 7});
-    keys(10001, Pattern::random, {.misalign = 4});
-    keys(100000, Pattern::random);
-    keys(262144, Pattern::random, {.purpose = kMeasured});
-    keys(1048576, Pattern::random, {.purpose = kTimed});
-  }
-
-  void add_for_merges() {
-    keys(1500, Pattern::random, {.purpose = kBoth});
-    keys(5000, Pattern::random, {.purpose = kBoth});
-    keys(9000, Pattern::skewed, {.purpose = kBoth});
-    for (const std::uint64_t n :
-         {2047u, 2048u, 2049u, 3071u, 3072u, 3073u, 4096u, 4097u, 6000u, 8191u, 16385u})
-      keys(n, Pattern::random);
-    for (const Pattern pattern : kPatterns) keys(7000, pattern);
-    keys(10001, Pattern::random, {.misalign = 4});
-    keys(100000, Pattern::random);
-    keys(262144, Pattern::random, {.purpose = kMeasured});
-    keys(1048576, Pattern::random, {.purpose = kTimed});
-  }
-
-  void add_for_digits() {
-    keys(9000, Pattern::random, {.end = 8, .purpose = kBoth});
-    pairs(5000, Pattern::skewed, {.purpose = kBoth});
-    keys(3000, Pattern::random, {.begin = 3, .end = 14, .purpose = kBoth});
-    for (const std::uint64_t n : {2047u, 2048u, 2049u, 4095u, 4096u, 4097u, 8191u, 8193u})
-      keys(n, Pattern::random);
-    for (const Pattern pattern : kPatterns) keys(20000, pattern);
-    for (const Pattern pattern : kPatterns) pairs(12345, pattern);
-    for (const std::uint64_t n : {0u, 1u, 1000u, 4096u}) pairs(n, Pattern::random);
-    pairs(30000, Pattern::random, {.begin = 0, .end = 1});
-    pairs(4097, Pattern::random, {.begin = 6, .end = 29});  // an odd number of passes
-    keys(5000, Pattern::random, {.begin = 31, .end = 32});
-    pairs(5000, Pattern::random, {.begin = 7, .end = 7});
-    pairs(10001, Pattern::random, {.misalign = 4});
-    keys(100003, Pattern::random);
-    pairs(262144, Pattern::random);
-    keys(262144, Pattern::random, {.purpose = kMeasured});
-    keys(1048576, Pattern::random, {.purpose = kTimed});
-  }
-
-  void add_for_any_key() {
-    for (const DType dtype : {DType::u32, DType::i32, DType::f32, DType::u64, DType::i64, DType::f64}) {
-      const auto half = static_cast<unsigned>(4 * bytes_of(dtype));
-      for (const OpId op : {OpId::keys, OpId::pairs}) {
-        for (const bool descending : {false, true}) {
-          add(op, dtype, 5000, Pattern::random, {.descending = descending});
-          add(op, dtype, 3000, Pattern::extremes, {.descending = descending});
-        }
-        add(op, dtype, 3001, Pattern::extremes,
-            {.begin = 2 * half - 12, .end = 2 * half, .descending = op == OpId::keys});
-        add(op, dtype, 4097, Pattern::random,
-            {.begin = half - 3, .end = half + 8, .descending = op == OpId::pairs});
-      }
-      add(OpId::pairs, dtype, 4099, Pattern::random, {.begin = 8, .end = 2 * half - 3});
-      add(OpId::pairs, dtype, 20001, Pattern::alternating, {.misalign = 8});
-      add(OpId::keys, dtype, 0, Pattern::random, {.descending = true});
-      add(OpId::pairs, dtype, 1, Pattern::random);
-      add(OpId::pairs, dtype, 2000, Pattern::all_equal, {.descending = true});
-    }
-    add(OpId::pairs, DType::f32, 4500, Pattern::extremes,
-        {.begin = 24, .end = 32, .descending = true, .purpose = kBoth});
-    add(OpId::pairs, DType::i64, 2500, Pattern::skewed, {.begin = 56, .end = 64, .purpose = kBoth});
-    add(OpId::pairs, DType::f64, 2500, Pattern::random, {.begin = 40, .end = 40});
-    add(OpId::pairs, DType::u64, 100003, Pattern::random);
-    add(OpId::pairs, DType::f32, 1048576, Pattern::random, {.purpose = kTimed});
-  }
-
-  // One block sorts the short arrays of the cases above; here are longer ones, and the lengths around the
-  // most that one block of 512 threads sorts: 40 KB of items.
-  void add_for_the_last_rung() {
-    for (const DType dtype : {DType::u32, DType::i32, DType::f32, DType::u64, DType::i64, DType::f64}) {
-      const auto half = static_cast<unsigned>(4 * bytes_of(dtype));
-      for (const OpId op : {OpId::keys, OpId::pairs}) {
-        for (const bool descending : {false, true}) {
-          add(op, dtype, 30001, Pattern::random, {.descending = descending});
-          add(op, dtype, 30000, Pattern::extremes, {.descending = descending});
-        }
-        add(op, dtype, 24577, Pattern::random,
-            {.begin = half - 3, .end = half + 8, .descending = op == OpId::keys});
-        const std::uint64_t most = 40960 / (bytes_of(dtype) + (op == OpId::pairs ? 4 : 0)) / 512 * 512;
-        for (const std::uint64_t n : {most, most + 1}) add(op, dtype, n, Pattern::random, {.purpose = kBoth});
-      }
-      add(OpId::pairs, dtype, 20003, Pattern::all_equal, {.descending = true});
-    }
-    for (const std::uint64_t n : {32u, 128u, 129u, 512u, 2049u})
-      pairs(n, Pattern::skewed, {.purpose = kBoth});
-    // The upper digits of all keys are equal, and so are the keys of some tiles.
-    pairs(40000, Pattern::skewed, {.purpose = kBoth});
-    pairs(40000, Pattern::random, {.begin = 7, .end = 7, .purpose = kBoth, .misalign = 4});
-    add(OpId::keys, DType::f64, 5001, Pattern::random, {.begin = 40, .end = 40});
-  }
+    {keys(0, 4), u32, 3000, random, kBoth},
+    {kKeys, u32, 300, random, kBoth},
+    {kKeys, u32, 5000, kAll},
+    {{keys(5, 13), keys(31, 32)}, u32, 2500},
+    {kKeys, u32, 10001, random, kCorrectness, 4},
+    {keys(0, 8), u32, 65537},
+    {keys(0, 3), u32, 1048577},  // the scan needs three levels
+    {keys(0, 16), u32, 262144, random, kCounted},
 };
+constexpr Row kTileSort[] = {
+    {keys(0, 4), u32, 1000, random, kBoth},
+    {kKeys, u32, 3000, random, kBoth},
+    {kKeys, u32, 5000, kAll},
+    {{keys(5, 13), keys(31, 32)}, u32, 2500},
+    {keys(7, 7), u32, 5000},
+    {kKeys, u32, 10001, random, kCorrectness, 4},
+    {kKeys, u32, 100000},
+    {kKeys, u32, 262144, random, kCounted},
+    {kKeys, u32, 1048576, random, kTimed},
+};
+constexpr Row kMerges[] = {
+    {kKeys, u32, 8, example, kBoth},
+    {kKeys, u32, {1500, 5000}, random, kBoth},
+    {kKeys, u32, 9000, skewed, kBoth},
+    {kKeys, u32, {2047, 2048, 2049, 3071, 3072, 3073, 4096, 4097, 6000, 8191, 16385}},
+    {kKeys, u32, 7000, kAll},
+    {kKeys, u32, 10001, random, kCorrectness, 4},
+    {kKeys, u32, 100000},
+    {kKeys, u32, 262144, random, kCounted},
+    {kKeys, u32, 1048576, random, kTimed},
+};
+constexpr Row kTilesAndMerge[] = {
+    {keys(0, 3), u32, 8, example, kBoth},
+    {kKeys, u32, {2048, 2049, 5000, 100000}},
+    {kKeys, u32, 7000, kAll},
+};
+constexpr Row kDigits[] = {
+    {keys(0, 8), u32, 9000, random, kBoth},
+    {kPairs, u32, 5000, skewed, kBoth},
+    {keys(3, 14), u32, 3000, random, kBoth},
+    {kKeys, u32, {2047, 2048, 2049, 4095, 4096, 4097, 8191, 8193}},
+    {kKeys, u32, 20000, kAll},
+    {kPairs, u32, 12345, kAll},
+    {kPairs, u32, {0, 1, 1000, 4096}},
+    {pairs(0, 1), u32, 30000},
+    {pairs(6, 29), u32, 4097},  // an odd number of passes
+    {keys(31, 32), u32, 5000},
+    {pairs(7, 7), u32, 5000},
+    {kPairs, u32, 10001, random, kCorrectness, 4},
+    {kKeys, u32, 100003},
+    {kPairs, u32, 262144},
+    {kKeys, u32, 262144, random, kCounted},
+    {kKeys, u32, 1048576, random, kTimed},
+};
+constexpr Row kAnyKey[] = {
+    {kBothWays, kTypes, 5000},
+    {kBothWays, kTypes, 3000, extremes},
+    {{down(keys(20, 32)), pairs(20, 32)}, k32, 3001, extremes},
+    {{down(keys(52, 64)), pairs(52, 64)}, k64, 3001, extremes},
+    {{keys(13, 24), down(pairs(13, 24))}, k32, 4097},
+    {{keys(29, 40), down(pairs(29, 40))}, k64, 4097},
+    {pairs(8, 29), k32, 4099},
+    {pairs(8, 61), k64, 4099},
+    {kPairs, kTypes, 20001, alternating, kCorrectness, 8},
+    {down(kKeys), kTypes, 0},
+    {kPairs, kTypes, 1},
+    {down(kPairs), kTypes, 2000, all_equal},
+    {down(pairs(24, 32)), f32, 4500, extremes, kBoth},
+    {pairs(56, 64), i64, 2500, skewed, kBoth},
+    {pairs(40, 40), f64, 2500},
+    {kPairs, u64, 100003},
+    {kPairs, f32, 1048576, random, kTimed},
+};
+// One block sorts the short arrays of the cases above; here are longer ones, and the lengths around the most
+// that one block of 512 threads sorts: 40 KB of items.
+constexpr Row kLastRung[] = {
+    {kBothWays, kTypes, 30001},
+    {kBothWays, kTypes, 30000, extremes},
+    {{down(keys(13, 24)), pairs(13, 24)}, k32, 24577},
+    {{down(keys(29, 40)), pairs(29, 40)}, k64, 24577},
+    {kKeys, k32, {10240, 10241}, random, kBoth},
+    {kPairs, k32, {5120, 5121}, random, kBoth},
+    {kKeys, k64, {5120, 5121}, random, kBoth},
+    {kPairs, k64, {3072, 3073}, random, kBoth},
+    {down(kPairs), kTypes, 20003, all_equal},
+    {kPairs, u32, {32, 128, 129, 512, 2049}, skewed, kBoth},
+    // The upper digits of all keys are equal, and so are the keys of some tiles.
+    {kPairs, u32, 40000, skewed, kBoth},
+    {pairs(7, 7), u32, 40000, random, kBoth, 4},
+    {keys(40, 40), f64, 5001},
+};
+
+std::span<const Row> of(Rung rung) {
+  switch (rung) {
+    case Rung::split: return kSplit;
+    case Rung::tile_sort: return kTileSort;
+    case Rung::merge:
+    case Rung::merge_path: return kMerges;
+    case Rung::tiles_and_merge: return kTilesAndMerge;
+    case Rung::digits:
+    case Rung::onesweep: return kDigits;
+    case Rung::any_key:
+    case Rung::counts_first:
+    case Rung::state_of_the_art: return kAnyKey;
+  }
+  return {};
+}
+}  // namespace table
 
 class RadixSortProblem : public Problem {
  public:
   const Manifest& manifest() const override { return kManifest; }
 
-  std::vector<Case> cases(const Task& task) const override { return CaseList(rung_of(task)).all; }
+  std::vector<Case> cases(const Task& task) const override {
+    const Rung rung = rung_of(task);
+    const bool merges = is_merge(rung) || rung == Rung::tiles_and_merge;
+    std::vector<Case> all;
+    add_cases(all, table::kSizes, make);
+    add_cases(all, merges ? std::span<const table::Row>(table::kMerging) : table::kByDigits, make);
+    add_cases(all, table::of(rung), make);
+    if (rung == Rung::state_of_the_art) add_cases(all, table::kLastRung, make);
+    return all;
+  }
 
   Shape shape(const Task&, const Case& c) const override {
     Shape shape{{{"d_keys_in", c.dtype, c.n}},

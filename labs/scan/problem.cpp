@@ -91,7 +91,6 @@ Kind natural_kind(Rung rung) {
 }
 
 constexpr Kind kKinds[] = {Kind::exclusive, Kind::inclusive};
-constexpr auto kBoth = kCorrectness | kChecks;
 
 class CaseList {
  public:
@@ -210,9 +209,8 @@ class CaseList {
     const std::uint64_t measured = std::bit_floor(std::min<std::uint64_t>(max_row_length(rung_), 1024u * 4));
     const std::uint64_t row =
         rung_ == Rung::brute_force || rung_ == Rung::global_rounds ? kThreadRow : measured;
-    add(natural, OpId::sum, DType::i32, 1 << 18, row, Pattern::random, kEfficiency | kCorrectness);
-    if (is_network_)
-      add(natural, OpId::sum, DType::i32, 1 << 22, row, Pattern::random, kSpeedup | kCorrectness);
+    add(natural, OpId::sum, DType::i32, 1 << 18, row, Pattern::random, kCounted);
+    if (is_network_) add(natural, OpId::sum, DType::i32, 1 << 22, row, Pattern::random, kTimed);
   }
 
   Rung rung_;

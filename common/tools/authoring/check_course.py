@@ -15,7 +15,7 @@ import subprocess
 import sys
 from collections.abc import Iterator
 
-POINTS_A_WRONG, POINTS_A_RIGHT = 10, 20  # a lab has a mutant for so many points
+POINTS_A_MUTANT = {"wrong": 10, "right-but-different": 20}  # a lab has one for so many points
 
 
 def text_of(path: pathlib.Path) -> "str | None":
@@ -70,13 +70,9 @@ def missing_mutants(root: pathlib.Path, lab: str, points: int) -> Iterator[str]:
         verdict = re.search(r"^// verdict: (\w+)", path.read_text(encoding="utf-8"), re.M)
         verdicts[path.stem] = verdict.group(1) if verdict else None
     right = sum(verdict == "OK" for verdict in verdicts.values())
-    wrong = len(verdicts) - right
-    for kind, n, least in (
-        ("wrong", wrong, points // POINTS_A_WRONG),
-        ("right-but-different", right, points // POINTS_A_RIGHT),
-    ):
-        if n < least:
-            yield f"{lab}: grader/mutants/{lab} has {n} {kind} submissions, {least} are the least"
+    for (kind, points_each), n in zip(POINTS_A_MUTANT.items(), (len(verdicts) - right, right)):
+        if n < points // points_each:
+            yield f"{lab}: grader/mutants/{lab} has {n} {kind} submissions, {points // points_each} are the least"
     build = text_of(folder / "meson.build") or ""
     listed = set(re.findall(r"'(\w+)'", build))
     for name in sorted(verdicts.keys() - listed):

@@ -4,12 +4,13 @@
 A submission is a folder, a git repository, a .zip, a .tar.gz or a .cu file
 with its student's name, as Moodle, Canvas and Gradescope export them. Run the
 same command again after a stop, a crash, a full disk or new submissions: only
-what is new, changed or was the machine's fault is graded. Exit code 0: everybody has a grade; 1:
-somebody has none (see the list), or it could not run.
+what is new, changed or was the machine's fault is graded. Exit code 0:
+everybody has a grade; 1: somebody has none (see the list), or it could not run.
 
 Examples:
   ./lab grade-all submissions/
   ./lab grade-all submissions/ --labs reduction scan
+  ./lab grade-all repositories/ --labs scan --ref main --out term.graded
   ./lab grade-all submissions/ --slurm --device gpu \\
     --slurm-time='--partition=gpu --gres=gpu:1 --exclusive'
 """

@@ -146,7 +146,7 @@ def summary(
         f"Reports    {book.folder / 'reports'}"
     )
     if book.settings["task"]:
-        print(f"These grades are{', '.join(sorted({lab + book.partial(lab) for _, lab in chosen}))}.")
+        print("Graded with --task:", ", ".join(sorted({lab + book.partial(lab) for _, lab in chosen})))
     if without:
         print(f"{len(without)} have no grade: run the same command again.")
     return 1 if without else 0

@@ -80,7 +80,7 @@ def tasks(book: Book, term: Term) -> list[list]:
 def text_of(book: Book, term: Term) -> str:
     running = "A batch is running." if is_running(book.folder) else "No batch is running."
     lines = [f"{tame(term.settings.title)}: {len(term.roster.students)} students. {running}"]
-    heads = "lab|graded|refused|waiting|machine's fault|nothing|unusable|takes|mean|median".split("|")
+    heads = "lab|graded|refused|waiting|faults|nothing|unusable|takes|mean|median".split("|")
     lines += table("Labs", heads, progress(book, term))
     lines += table("Hardest tasks", ["task", "solved by", "others"], tasks(book, term))
     for title, statuses in (

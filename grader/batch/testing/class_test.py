@@ -118,7 +118,7 @@ class Test:
 
     def same_times_in(self, out):
         """The CPU's times are measured, so they differ between runs: takes those of the first one."""
-        (self.folder / out / "results").mkdir(parents=True)
+        (self.folder / out / "results").mkdir(parents=True, exist_ok=True)
         for path in (self.folder / "calm/results").glob("*.json"):
             shutil.copy(path, self.folder / out / "results")
 

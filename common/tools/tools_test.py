@@ -429,8 +429,8 @@ class Help(unittest.TestCase):
             [
                 "usage: ./lab site",
                 "",
-                "  the handouts, commands and interfaces as a website for",
-                "  students (--instructor: with the instructor's pages)",
+                "  the handouts and commands as a website for students",
+                "  (--instructor: with the instructor's pages)",
             ],
         )
 

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""Builds the course site: handouts, commands, interfaces; with search, to be read without a network.
+"""Builds the course site: handouts and commands; with search, to be read without a network.
 
     ./lab site                      # build/site/index.html: what students may see, to be published as it is
     ./lab site --instructor         # build/site-instructor/index.html: all texts, and kernels that run in a page
@@ -40,7 +40,7 @@ MENU = {
     "For all labs": [
         f"handouts/{p}.md" for p in "debugging errata glossary library model rules uninstall".split()
     ],
-    "Reference": ["reference/commands.md", "reference/interfaces.md"],
+    "Reference": ["reference/commands.md"],
     "Instructors": ["handouts/instructor-guide.md", "handouts/top-rungs.md", "handouts/instructor/README.md"]
     + ["handouts/instructor/*.md", "CONTRIBUTING.md"],
 }
@@ -208,9 +208,7 @@ def main() -> None:
             gatherer.add_all(pattern)
     if instructor:
         add_play_page(labcli.parent.parent, gathered)
-    labs = sorted(p.parent.name for p in ROOT.glob("labs/*/lab.hpp"))
     gatherer.write("reference/commands.md", pages.commands(ROOT, labcli))
-    gatherer.write("reference/interfaces.md", pages.interfaces(ROOT, labs))
     readme = ROOT / ("README.md" if instructor else "grader/release/edition/README.md.in")
     gatherer.write("index.md", front(gatherer, readme))
     make_pages(site, gathered, players.Players(labcli, with_source=instructor))
@@ -220,7 +218,7 @@ def main() -> None:
 
 def make_pages(site: pathlib.Path, gathered: pathlib.Path, playing: players.Players) -> None:
     """The site of the gathered pages, with their styles, scripts and players."""
-    own = [HERE / name for name in ("site.css", "compare.js", "guess.js", "lookups.js", "tables.js")]
+    own = [HERE / name for name in ("site.css", "guess.js", "tables.js")]
     for path in (*own, ROOT / "grader/page/trace.js"):
         shutil.copyfile(path, gathered / path.name)
     (gathered / "steps.css").write_text(players.style(), encoding="utf-8")

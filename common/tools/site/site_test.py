@@ -31,7 +31,6 @@ import chromium
 import explorers
 import make_site
 import packages
-import pages
 import players
 
 CHECKS = (ROOT / "grader/page/browser/checks.js").read_text(encoding="utf-8")
@@ -106,14 +105,10 @@ class Gathering(unittest.TestCase):
         for _, _, _, drawn in explorers.schedules():
             final = re.findall(r">prefix (\d+)<", drawn)[-5:]
             self.assertEqual(final, ["5", "8", "14", "16", "20"])
+        for (top, left, bottom, right), title in zip(explorers.BOXES, titles["sat-corners"]):
+            rows = [row[left : right + 1] for row in explorers.IMAGE[top : bottom + 1]]
+            self.assertEqual(title.rpartition(" = ")[2], str(sum(map(sum, rows))))
         self.assertEqual(explorers.explorer("ring"), "")
-
-    def test_interfaces_come_from_comments(self):
-        header = "// SPDX\n// What it is.\n#pragma once\n\n// Adds two\n// numbers.\nint add(int a,\n        int b);\n\nint quiet();\n"
-        self.assertEqual(
-            list(pages.blocks(header.split("#pragma once\n")[1])),
-            [("Adds two numbers.", "int add(int a,\n        int b);")],
-        )
 
 
 def wait(page, condition):
@@ -211,7 +206,7 @@ class Site(unittest.TestCase):
         cls.folder.cleanup()
 
     def test_has_every_page_and_command(self):
-        for name in ["index", "handouts/00-ideas", "handouts/07-hierarchical-scan", "reference/interfaces"]:
+        for name in ["index", "handouts/00-ideas", "handouts/07-hierarchical-scan"]:
             self.assertTrue((self.top / f"site/{name}.html").is_file(), name)
         commands = (self.top / "site-pages/reference/commands.md").read_text(encoding="utf-8")
         for name in ("grade", "trace", "profile", "bench"):
@@ -235,7 +230,7 @@ class Site(unittest.TestCase):
         )
 
     def test_students_see_no_answers(self):
-        made = {"index.md", "reference/commands.md", "reference/interfaces.md"}
+        made = {"index.md", "reference/commands.md"}
         pages = self.top / "site-pages"
         for name in {str(path.relative_to(pages)) for path in pages.rglob("*.md")} - made:
             of_edition = map(make_site.edition.is_released, (name, name.removesuffix(".md")))
@@ -388,46 +383,6 @@ class Site(unittest.TestCase):
             page.run("document.querySelector('.steps').dispatchEvent(new Event('pointerdown'))")
             self.assertEqual(page.run(button), "Play")
             self.assertEqual(page.problems + still.problems, [])
-
-    @unittest.skipUnless(chromium.find(), "no chromium here; apt-get install chromium")
-    def test_four_lookups_give_the_sum_of_a_box(self):
-        with chromium.Browser() as browser:
-            page = browser.open(self.top / "site/handouts/06-sat.html")
-            wait(page, "document.querySelector('.lookups output') !== null")
-            said = "document.querySelector('.lookups output').textContent"
-            image = [[[3, 1, 7, 0, 4, 1, 6, 3][(r + c) % 8] for c in range(6)] for r in range(5)]
-            for keys, (top, left, bottom, right) in [
-                ([], (1, 1, 2, 3)),
-                (["ArrowLeft", "ArrowUp"], (0, 0, 1, 2)),
-                (["ArrowLeft", "ArrowRight"], (0, 1, 1, 3)),
-            ]:
-                page.run("document.querySelector('.lookups svg').focus()")
-                for key in keys:
-                    page.press(key)
-                wanted = sum(image[r][c] for r in range(top, bottom + 1) for c in range(left, right + 1))
-                self.assertTrue(page.run(said).endswith(f" = {wanted}"), page.run(said))
-            self.assertEqual(page.problems, [])
-
-    @unittest.skipUnless(chromium.find(), "no chromium here; apt-get install chromium")
-    def test_slider_compares_pictures(self):
-        with chromium.Browser() as browser:
-            page = browser.open(self.top / "site/handouts/06-sat.html")
-            wait(page, "document.querySelector('.compare select') !== null")
-            over = "document.querySelectorAll('.compare img')[1]"
-            clip = f"{over}.style.clipPath"
-            before = page.run(clip)
-            page.run("document.querySelector('.compare input').focus()")
-            page.press("ArrowRight")
-            self.assertNotEqual(page.run(clip), before)
-            page.run(
-                """(() => {
-              const choice = document.querySelector('.compare select');
-              choice.value = 2;
-              choice.dispatchEvent(new Event('change'));
-            })()"""
-            )
-            self.assertIn("focus_far", page.run(f"{over}.src"))
-            self.assertEqual(page.problems, [])
 
 
 if __name__ == "__main__":

@@ -436,7 +436,12 @@ class Help(unittest.TestCase):
     def test_help_of_the_script_builds_nothing(self):
         self.assertEqual(
             self.lines_of("bash", ROOT / "lab", "site", "--help"),
-            ["usage: ./lab site", "", "  the handouts, commands and interfaces as a website"],
+            [
+                "usage: ./lab site",
+                "",
+                "  the handouts and commands as a website for students",
+                "  (--instructor: with the instructor's pages)",
+            ],
         )
 
 

@@ -21,6 +21,9 @@ SCHEDULES = (
     (3, "t t t t 1a t 0p 2a 3a 4a 1p 2p 3p 4p"),
     (3, "t t t t 3a t 0p 1a 4a 1p 2a 3p 2p 4p"),
 )
+# Boxes in an image of 5 rows, by the first and last row and column.
+BOXES = ((1, 1, 2, 3), (0, 1, 2, 3), (1, 0, 3, 2), (0, 0, 2, 3), (2, 4, 2, 4), (0, 0, 4, 5))
+IMAGE = [[(3, 1, 7, 0, 4, 1, 6, 3)[(row + column) % 8] for column in range(6)] for row in range(5)]
 
 
 def text(x: float, y: float, words: object, look: str = "") -> str:
@@ -114,19 +117,38 @@ def schedules() -> Iterator[tuple[str, int, int, str]]:
         yield f"schedule {number}{order}: {reads}", 484, y + 12, drawn
 
 
+def corners() -> Iterator[tuple[str, int, int, str]]:
+    table = [[sum(sum(line[: c + 1]) for line in IMAGE[: r + 1]) for c in range(6)] for r in range(5)]
+    for top, left, bottom, right in BOXES:
+        corner = {
+            (bottom, right): "D",
+            (top - 1, right): "B",
+            (bottom, left - 1): "C",
+            (top - 1, left - 1): "A",
+        }
+        drawn = text(14, 24, "image", "bold") + text(232, 24, "summed area table", "bold")
+        for r, c in ((r, c) for r in range(5) for c in range(6)):
+            look = "box one" if top <= r <= bottom and left <= c <= right else "box"
+            drawn += boxes(look, 34, 34, [(14 + 34 * c, 34 + 34 * r)])
+            drawn += text(31 + 34 * c, 56 + 34 * r, IMAGE[r][c], "mono middle")
+            drawn += boxes(f"box{' written' * ((r, c) in corner)}", 44, 34, [(232 + 44 * c, 34 + 34 * r)])
+            drawn += text(254 + 44 * c, 56 + 34 * r, f"{corner.get((r, c), '')} {table[r][c]}", "mono middle")
+        d, b, c, a = (table[r][c] if r >= 0 and c >= 0 else 0 for r, c in corner)
+        yield f"sum of the box = D − B − C + A = {d} − {b} − {c} + {a} = {d - b - c + a}", 510, 218, drawn
+
+
 # By the figure below which they stand.
 EXPLORERS: dict[str, tuple[str, Callable[[], Iterator[tuple[str, int, int, str]]]]] = {
     "banks": ("Choose a stride:", banks),
     "coalescing": ("Choose the addresses of a warp:", sectors),
     "look-back": ("Choose a schedule of the blocks:", schedules),
+    "sat-corners": ("Choose a box:", corners),
     "memory-hierarchy": ("How many warps fit, by the registers of a thread:", occupancy),
 }
 
 
 def explorer(name: str) -> str:
     """What a reader can try below a figure; "" if there is nothing."""
-    if name == "sat-corners":
-        return '<div class="stepper"><div class="lookups picture"></div></div>'
     if name not in EXPLORERS:
         return ""
     asked, drawings = EXPLORERS[name]

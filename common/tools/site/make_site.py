@@ -1,15 +1,16 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""Builds the course site: handouts, the instructor's guide, commands, interfaces; with search, to be read
-without a network.
+"""Builds the course site: handouts and commands; with search, to be read without a network.
 
-    ./lab site                      # the site is build/site/index.html
-    make_site.py LABCLI FOLDER      # the same, into FOLDER/site
+    ./lab site                      # build/site/index.html: what students may see, to be published as it is
+    ./lab site --instructor         # build/site-instructor/index.html: all texts, and kernels that run in a page
+    make_site.py LABCLI FOLDER [--instructor]      # the same, into this folder
 
-Pages are gathered in FOLDER/site-pages: the texts as they are, but for links to files of the repository that
-are no texts: those get a page with the file's contents. MkDocs with the Material theme (requirements.txt)
-turns them into HTML; a link that leads nowhere is an error. Figures with steps then get a player
-(players.py). The first page begins with handouts/site_front.md.
+The students' site contains no file that the students' edition lacks (grader/release/edition.py): a link to
+one becomes plain words, and players show no source lines. Pages are gathered in FOLDER/site-pages: the texts
+as they are, and a page for each other file of the repository to which they link. MkDocs with the Material
+theme (requirements.txt) turns them into HTML; a link that leads nowhere is an error. Figures with steps then
+get a player (players.py). The first page begins with handouts/site_front.md.
 """
 
 import json
@@ -19,12 +20,12 @@ import re
 import shutil
 import subprocess
 import sys
-from collections.abc import Iterator
 
 HERE = pathlib.Path(__file__).resolve().parent
 ROOT = HERE.parent.parent.parent
 sys.dont_write_bytecode = True
-sys.path[:0] = [str(HERE), str(HERE.parent), str(ROOT / "grader/play")]
+sys.path[:0] = [str(HERE), str(HERE.parent), str(ROOT / "grader/play"), str(ROOT / "grader/release")]
+import edition
 import make_play
 import packages
 import pages
@@ -33,20 +34,17 @@ import runs
 from waiting import Waiting
 
 # What stands in the menu, in this order. A page's title is its first heading.
-MENU = [
-    ("Course", ["handouts/README.md", "play/index.md", "handouts/00-ideas*.md", "handouts/memory-model.md"]),
-    ("Labs", ["handouts/00-first-steps.md", "handouts/0[1-9]-*.md", "handouts/scaling.md"]),
-    (
-        "For all labs",
-        [f"handouts/{page}.md" for page in "debugging errata glossary library model rules uninstall".split()],
-    ),
-    (
-        "Instructors",
-        [f"handouts/instructor/{page}.md" for page in ("checklist", "guide", "*")],
-    ),
-    ("Reference", ["reference/commands.md", "reference/interfaces.md"]),
-    ("Development", ["CONTRIBUTING.md", "**/README.md"]),
-]
+MENU = {
+    "Course": ["handouts/README.md", "play/index.md", "handouts/00-ideas.md", "handouts/memory-model.md"],
+    "Labs": ["handouts/00-first-steps.md", "handouts/0[1-9]-*.md", "handouts/scaling.md"],
+    "For all labs": [
+        f"handouts/{p}.md" for p in "debugging errata glossary library model rules uninstall".split()
+    ],
+    "Reference": ["reference/commands.md"],
+    "Instructors": [f"handouts/instructor/{page}.md" for page in ("checklist", "guide", "README", "*")]
+    + ["CONTRIBUTING.md"],
+}
+NOT_LISTED = re.compile(r"-deeper\.md$|instructor/\d")  # a page of the menu leads to them
 LINK = re.compile(r"(!?\[[^\]]*\]\()([^()\s#]+)((?:#[^()\s]*)?\))")
 LANGUAGES = {".cu": "cuda", ".cuh": "cuda", ".hpp": "cpp", ".cpp": "cpp", ".h": "c"}
 LANGUAGES |= {".py": "python", ".sh": "bash", ".json": "json"}
@@ -78,23 +76,13 @@ def without_marks(text: str) -> str:
     return re.sub(r"^<!-- (quote: .*|end quote) -->\n", "", text, flags=re.M)
 
 
-def front(gatherer: "Gatherer", readme: str) -> str:
+def front(gatherer: "Gatherer", readme: pathlib.Path) -> str:
     """The first page of all: handouts/site_front.md, with the README's commands and what follows there."""
-    text = adapted(gatherer.linked(ROOT / "handouts/site_front.md"))
-    text = without_marks(text)
-    text = LINK.sub(lambda m: m[0] if ":" in m[2] else f"{m[1]}handouts/{m[2]}{m[3]}", text)
-    commands = re.search(r"^On a Debian.*?^```console\n.*?^```\n", readme, re.M | re.S)[0]
-    more = readme[readme.index("You do not have to install") :]
+    text = without_marks(adapted(gatherer.linked(ROOT / "handouts/site_front.md", ROOT)))
+    start = adapted(gatherer.linked(readme, ROOT))
+    commands = re.search(r"^On a Debian.*?^```console\n.*?^```\n", start, re.M | re.S)[0]
+    more = start[start.index("You do not have to install") :]
     return text.replace("<!-- commands -->\n", commands) + "\n## How to start\n\n" + more
-
-
-def sources(pattern: str) -> Iterator[str]:
-    """Files of the course that match, and none of what a build has made inside of the checkout."""
-    made = {path.parent for path in ROOT.glob("*/meson-private")}
-    for path in sorted(ROOT.glob(pattern)):
-        name = path.relative_to(ROOT)
-        if not made.intersection(path.parents) and not any(part.startswith(".") for part in name.parts):
-            yield str(name)
 
 
 PLAY_PAGE = """# Run the kernels
@@ -125,9 +113,19 @@ def add_play_page(build: pathlib.Path, gathered: pathlib.Path) -> None:
 
 
 class Gatherer:
-    def __init__(self, target: pathlib.Path) -> None:
-        self.target = target
+    def __init__(self, target: pathlib.Path, instructor: bool) -> None:
+        self.target, self.instructor = target, instructor
         self.done: set[str] = set()
+
+    def may_show(self, name: str) -> bool:
+        return self.instructor or edition.is_released(name)
+
+    def add_all(self, pattern: str) -> None:
+        """Adds the files of the course that match, and none of what a build has made inside of the checkout."""
+        made = {path.parent for path in ROOT.glob("*/meson-private")}
+        for path in sorted(ROOT.glob(pattern)):
+            if not made.intersection(path.parents) and self.may_show(str(path.relative_to(ROOT))):
+                self.add(str(path.relative_to(ROOT)))
 
     def add(self, name: str) -> None:
         """Adds a file of the repository, and what it links to."""
@@ -139,23 +137,32 @@ class Gatherer:
             self.target.joinpath(name).parent.mkdir(parents=True, exist_ok=True)
             shutil.copyfile(path, self.target / name)
         elif path.suffix == ".md":
-            self.write(name, adapted(self.linked(path)))
+            self.write(name, adapted(self.linked(path, path.parent)))
         else:
             text = path.read_text(encoding="utf-8")
             fence = "`" * (3 + max((len(m) for m in re.findall(r"`{3,}", text)), default=0))
             language = LANGUAGES.get(path.suffix, "text")
-            self.write(f"{name}.md", f"# {name}\n\n{fence}{language}\n{text.rstrip()}\n{fence}\n")
+            not_found = "---\nsearch:\n  exclude: true\n---\n"
+            self.write(f"{name}.md", f"{not_found}# {name}\n\n{fence}{language}\n{text.rstrip()}\n{fence}\n")
 
-    def linked(self, path: pathlib.Path) -> str:
+    def linked(self, path: pathlib.Path, page: pathlib.Path) -> str:
+        """The text of a file, for a page in this folder of the course, with what it links to."""
+        home = path.parent if path.suffix == ".md" else page
+
         def lead(match: re.Match) -> str:
             if re.match(r"[a-z]+:", match[2]):
                 return match[0]
-            there = (path.parent / match[2]).resolve()
-            if not there.is_file():
-                return match[0]  # the generator complains, unless it is a folder
-            self.add(str(there.relative_to(ROOT)))
-            more = "" if there.suffix in AS_THEY_ARE | {".md"} else ".md"
-            return match[1] + match[2] + more + match[3]
+            there = (home / match[2]).resolve()
+            name = str(there.relative_to(ROOT))
+            if name == "README.md":
+                there = ROOT / "index.md"
+            elif there.is_file() and not self.may_show(name):
+                return match[1].lstrip("!").strip("[](")
+            elif there.is_file():
+                self.add(name)
+            # The generator complains of what is not there, unless it is a folder.
+            more = ".md" if there.is_file() and there.suffix not in AS_THEY_ARE | {".md"} else ""
+            return f"{match[1]}{os.path.relpath(there, page)}{more}{match[3]}"
 
         parts = re.split(r"(^ *```.*?^ *```|`[^`\n]*`)", path.read_text(encoding="utf-8"), flags=re.M | re.S)
         return "".join(part if k % 2 else LINK.sub(lead, part) for k, part in enumerate(parts))
@@ -171,70 +178,68 @@ def environment(folder: pathlib.Path) -> pathlib.Path:
     return packages.environment(folder / "site-venv", HERE / "requirements.txt", "the site")
 
 
-def configuration(folder: pathlib.Path, gathered: pathlib.Path) -> str:
+def configuration(site: pathlib.Path, gathered: pathlib.Path) -> str:
     nav, listed = ["  - Start: index.md"], {"index.md"}
-    # Last, what nothing but links led to: sources that a page shows.
-    for title, patterns in [*MENU, ("Files that pages show", ["**/*.md"])]:
+    for title, patterns in MENU.items():
         entries = []
         for pattern in patterns:
-            found = sorted(p.relative_to(gathered) for p in gathered.glob(pattern))
-            entries += [name for name in map(str, found) if name not in [*listed, *entries]]
+            found = sorted(str(path.relative_to(gathered)) for path in gathered.glob(pattern))
+            entries += [
+                name for name in found if name not in [*listed, *entries] and not NOT_LISTED.search(name)
+            ]
         listed.update(entries)
         nav += [f"  - {title}:"] * bool(entries) + [f"    - {name}" for name in entries]
     text = (HERE / "mkdocs.yml").read_text(encoding="utf-8")
-    return f"{text}docs_dir: {gathered}\nsite_dir: {folder / 'site'}\nnav:\n" + "\n".join(nav) + "\n"
+    return f"{text}docs_dir: {gathered}\nsite_dir: {site}\nnav:\n" + "\n".join(nav) + "\n"
 
 
 def main() -> None:
-    if len(sys.argv) != 3:
-        sys.exit("usage: make_site.py LABCLI FOLDER")
-    labcli, folder = pathlib.Path(sys.argv[1]).resolve(), pathlib.Path(sys.argv[2]).resolve()
-    gathered = folder / "site-pages"
+    words, options = [w for w in sys.argv[1:] if w[0] != "-"], [w for w in sys.argv[1:] if w[0] == "-"]
+    if len(words) != 2 or options not in ([], ["--instructor"]):
+        sys.exit("usage: make_site.py LABCLI FOLDER [--instructor]")
+    labcli, folder = (pathlib.Path(word).resolve() for word in words)
+    instructor = bool(options)
+    gathered, site = folder / "site-pages", folder / ("site-instructor" if instructor else "site")
     shutil.rmtree(gathered, ignore_errors=True)
     gathered.mkdir(parents=True)
-    gatherer = Gatherer(gathered)
-    gatherer.add("README.md")
-    for _, patterns in MENU:
+    gatherer = Gatherer(gathered, instructor)
+    for patterns in MENU.values():
         for pattern in patterns:
-            for name in sources(pattern):
-                gatherer.add(name)
-    add_play_page(labcli.parent.parent, gathered)
-    labs = sorted(p.parent.name for p in ROOT.glob("labs/*/lab.hpp"))
+            gatherer.add_all(pattern)
+    if instructor:
+        add_play_page(labcli.parent.parent, gathered)
     gatherer.write("reference/commands.md", pages.commands(ROOT, labcli))
-    gatherer.write("reference/interfaces.md", pages.interfaces(ROOT, labs))
-    gatherer.write("index.md", front(gatherer, (gathered / "README.md").read_text(encoding="utf-8")))
-    (gathered / "README.md").unlink()
-    for page in gathered.rglob("*.md"):
-        text = page.read_text(encoding="utf-8")
-        up = "../" * len(page.relative_to(gathered).parents[:-1])  # the README is the first page
-        if (fixed := text.replace(f"]({up}README.md", f"]({up}index.md")) != text:
-            page.write_text(fixed, encoding="utf-8")
-    make_pages(folder, gathered, labcli)
-    index_glossary(folder / "site")
-    print(f"{folder / 'site' / 'index.html'}")
+    readme = ROOT / ("README.md" if instructor else "grader/release/edition/README.md.in")
+    gatherer.write("index.md", front(gatherer, readme))
+    make_pages(site, gathered, players.Players(labcli, with_source=instructor))
+    index_glossary(site)
+    print(site / "index.html")
 
 
-def make_pages(folder: pathlib.Path, gathered: pathlib.Path, labcli: pathlib.Path) -> None:
+def make_pages(site: pathlib.Path, gathered: pathlib.Path, playing: players.Players) -> None:
     """The site of the gathered pages, with their styles, scripts and players."""
-    own = [HERE / name for name in ("site.css", "compare.js", "guess.js", "lookups.js", "tables.js")]
+    own = [HERE / name for name in ("site.css", "guess.js", "tables.js")]
     for path in (*own, ROOT / "grader/page/trace.js"):
         shutil.copyfile(path, gathered / path.name)
     (gathered / "steps.css").write_text(players.style(), encoding="utf-8")
-    python = environment(folder)
-    config = folder / "mkdocs.yml"
-    config.write_text(configuration(folder, gathered), encoding="utf-8")
+    python = environment(site.parent)
+    config = site.parent / "mkdocs.yml"
+    config.write_text(configuration(site, gathered), encoding="utf-8")
     with Waiting(f"Making {sum(1 for _ in gathered.rglob('*.md'))} pages"):
         command: list = [python, "-m", "mkdocs", "build", "--quiet", "--strict", "--config-file", config]
         done = subprocess.run(command, env={**os.environ, "NO_MKDOCS_2_WARNING": "1"})
     if done.returncode != 0:
         sys.exit(done.returncode)
-    shutil.copyfile(HERE / "worker_shim.js", folder / "site/assets/worker_shim.js")
-    playing = players.Players(labcli)
+    shutil.copyfile(HERE / "worker_shim.js", site / "assets/worker_shim.js")
     with Waiting("Running the traces of the pages"):
-        for page in (folder / "site").rglob("*.html"):
-            up = "../" * len(page.relative_to(folder / "site").parents[:-1])
+        for page in site.rglob("*.html"):
+            up = "../" * len(page.relative_to(site).parents[:-1])
             text = page.read_text(encoding="utf-8").replace(SHIM, f"{up}assets/worker_shim.js")
             text = re.sub(r'(role="?dialog"?)(?=[ >])', r'\1 aria-label="Search"', text, count=1)
+            if page.name == "404.html":  # the theme names its files from the root of a server
+                text = re.sub(r'((?:href|src)="?|"search": ?")/(?!/)', r"\1", text).replace(
+                    '"base": "/"', '"base": "."'
+                )
             page.write_text(playing.put_into(text), encoding="utf-8")
 
 

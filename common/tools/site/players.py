@@ -81,13 +81,16 @@ def of_picture(name: str) -> str | None:
 
 
 class Players:
-    def __init__(self, labcli: pathlib.Path) -> None:
-        self.labcli = labcli
+    def __init__(self, labcli: pathlib.Path, with_source: bool) -> None:
+        self.labcli, self.with_source = labcli, with_source
         self.made: dict = {}  # by figure
 
     def steps_of(self, name: str) -> str | None:
         if name not in self.made:
-            self.made[name] = of_trace(name, self.labcli) if name in figures.TRACES else of_picture(name)
+            steps = of_trace(name, self.labcli) if name in figures.TRACES else of_picture(name)
+            if steps and not self.with_source:
+                steps = re.sub(r'<div class="beside">.*?</div>\n', "", steps, flags=re.S)
+            self.made[name] = steps
         return self.made[name]
 
     def put_into(self, text: str) -> str:

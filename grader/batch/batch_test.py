@@ -879,6 +879,15 @@ submission_13:
         shutil.copytree(self.folder, outer / "assignment_5_export")
         self.assertEqual(gradescope_export.root_of(outer), outer / "assignment_5_export")
         self.assertEqual(gradescope_export.root_of(self.folder), self.folder)
+        (outer / "ada").mkdir()
+        self.assertEqual(gradescope_export.root_of(outer), outer, "with others beside it, it is one of them")
+        shutil.rmtree(outer / "assignment_5_export")
+        (outer / "ada/submission_metadata.yml").write_text(self.GRADESCOPE)
+        (outer / "ada/submission_11").mkdir()
+        (outer / "ada/submission_11/scan.cu").write_text("mine")
+        self.assertEqual(gradescope_export.root_of(outer), outer, "a student's own list")
+        taken, _ = ingest.ingest(str(outer), LABS, ["scan"])
+        self.assertEqual([(one.student, one.source) for one in taken], [("ada", b"mine")])
 
     def test_moodles_download(self):
         """As mod/assign/classes/downloader.php names folders and files, of students and of groups."""

@@ -993,6 +993,16 @@ submission_13:
         self.assertEqual(taken["ada", "scan"].submitted, 1000)
         self.assertIn("is a link", taken["ada", "reduction"].refused)
         self.assertFalse(proof.exists())
+        self.put("bob/scan.cu", "fine")
+        for path in sorted(self.folder.glob("ada/.git/objects/*/*")):
+            data = path.read_bytes()
+            path.unlink()  # each object may be missing, or damaged
+            for _ in range(2):
+                taken, _ = self.take(["scan", "reduction"])
+                self.assertEqual(taken["bob", "scan"].source, b"fine")
+                self.assertIn(taken["ada", "scan"].source, (None, b"code"))
+                self.put(path.relative_to(self.folder), b"damaged")
+            path.write_bytes(data)
 
     def test_copies_of_different_labs_complete_each_other(self):
         self.put("ada.zip", make_class.zipped([("scan.cu", b"s")]))

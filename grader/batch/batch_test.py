@@ -879,6 +879,15 @@ submission_13:
         shutil.copytree(self.folder, outer / "assignment_5_export")
         self.assertEqual(gradescope_export.root_of(outer), outer / "assignment_5_export")
         self.assertEqual(gradescope_export.root_of(self.folder), self.folder)
+        (outer / "ada").mkdir()
+        self.assertEqual(gradescope_export.root_of(outer), outer, "with others beside it, it is one of them")
+        shutil.rmtree(outer / "assignment_5_export")
+        (outer / "ada/submission_metadata.yml").write_text(self.GRADESCOPE)
+        (outer / "ada/submission_11").mkdir()
+        (outer / "ada/submission_11/scan.cu").write_text("mine")
+        self.assertEqual(gradescope_export.root_of(outer), outer, "a student's own list")
+        taken, _ = ingest.ingest(str(outer), LABS, ["scan"])
+        self.assertEqual([(one.student, one.source) for one in taken], [("ada", b"mine")])
 
     def test_moodles_download(self):
         """As mod/assign/classes/downloader.php names folders and files, of students and of groups."""
@@ -984,6 +993,16 @@ submission_13:
         self.assertEqual(taken["ada", "scan"].submitted, 1000)
         self.assertIn("is a link", taken["ada", "reduction"].refused)
         self.assertFalse(proof.exists())
+        self.put("bob/scan.cu", "fine")
+        for path in sorted(self.folder.glob("ada/.git/objects/*/*")):
+            data = path.read_bytes()
+            path.unlink()  # each object may be missing, or damaged
+            for _ in range(2):
+                taken, _ = self.take(["scan", "reduction"])
+                self.assertEqual(taken["bob", "scan"].source, b"fine")
+                self.assertIn(taken["ada", "scan"].source, (None, b"code"))
+                self.put(path.relative_to(self.folder), b"damaged")
+            path.write_bytes(data)
 
     def test_copies_of_different_labs_complete_each_other(self):
         self.put("ada.zip", make_class.zipped([("scan.cu", b"s")]))

@@ -24,9 +24,13 @@ TIME = re.compile(r"(\d+-\d+-\d+)[T ](\d+:\d+:\d+)(?:\.\d+)? ?(Z|UTC|[-+]\d\d:?\
 
 
 def root_of(folder: pathlib.Path) -> pathlib.Path:
-    """The archive holds everything in one folder, assignment_ID_export."""
-    inside = [path for path in folder.iterdir() if (path / NAME).is_file()] if folder.is_dir() else []
-    return inside[0] if len(inside) == 1 and not (folder / NAME).exists() else folder
+    """The archive holds everything in one folder, assignment_ID_export. A list that lies in a student's own folder
+    says nothing."""
+    inside = [path for path in folder.iterdir() if path.name[0] != "."] if folder.is_dir() else []
+    is_export = [
+        (path / NAME).is_file() and re.fullmatch(r"assignment_\d+_export", path.name) for path in inside
+    ]
+    return inside[0] if len(inside) == 1 and all(is_export) else folder
 
 
 def text_of(value: str) -> str:

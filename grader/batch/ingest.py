@@ -268,6 +268,7 @@ def add_repository(
         return
     sha, found.time = commit[0], max(found.time, commit[1])
     listed = [file for file in one.files(sha) if is_wanted(file.path)]
+    plain = []
     for file in sorted(listed, key=lambda file: not names.is_kernel(file.path))[:MAX_FILES]:
         seen = f"{inside}@{sha[:10]}/{file.path}"
         if not file.is_plain or file.size > LARGEST_FILE:
@@ -278,7 +279,9 @@ def add_repository(
             )
             found.bad_files.append((seen, f"{names.shown(seen)} {why}"))
         else:
-            found.add(seen, one.contents(file), commit[1])
+            plain.append(file)
+    for file, data in zip(plain, one.contents(plain)):
+        found.add(f"{inside}@{sha[:10]}/{file.path}", data, commit[1])
 
 
 def add_file(found: Found, path: str, inside: str) -> None:

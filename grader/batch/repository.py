@@ -3,7 +3,7 @@
 
     with opened(folder) as one:                 None of a folder that is no repository
         sha, time = one.commit(ref, before)
-        one.contents(one.files(sha)[0])
+        one.contents(one.files(sha))
 
 Students may have written all of .git. Its configuration, hooks and attributes are therefore not used: git gets
 a folder of its own, with the repository's objects and references. The times are those of commits, which are
@@ -40,9 +40,9 @@ class Repository:
                 shutil.copyfile(git / name, own / name)
         self.environment["GIT_OBJECT_DIRECTORY"] = str(git.resolve() / "objects")
 
-    def git(self, *words: str) -> bytes:
-        """What it prints; nothing where it fails."""
-        how: dict = {"stdin": subprocess.DEVNULL, "capture_output": True, "check": False, "timeout": SECONDS}
+    def git(self, *words: str, asked: str = "") -> bytes:
+        """What it prints; nothing where it fails. `asked`: its input."""
+        how: dict = {"input": asked.encode(), "capture_output": True, "check": False, "timeout": SECONDS}
         try:
             done = subprocess.run(["git", *words], env=self.environment, cwd="/", **how)
         except subprocess.TimeoutExpired:
@@ -68,11 +68,18 @@ class Repository:
             about, name = line.split(b"\t", 1)
             mode, kind, blob, size = about.decode().split()
             is_plain = kind == "blob" and mode != "120000"
-            found.append(File(os.fsdecode(name), is_plain, int(size) if is_plain else 0, blob))
+            found.append(File(os.fsdecode(name), is_plain, int(size) if size.isdigit() else 0, blob))
         return found
 
-    def contents(self, file: File) -> bytes:
-        return self.git("cat-file", "blob", file.blob)
+    def contents(self, files: list[File]) -> list[bytes]:
+        said = self.git("cat-file", "--batch", asked="".join(f"{file.blob}\n" for file in files))
+        found = []
+        for file in files:  # each: a line about it, the contents, the end of a line; some may be missing
+            about, _, said = said.partition(b"\n")
+            is_there = about.endswith(f" blob {file.size}".encode())
+            found.append(said[: file.size] if is_there else b"")
+            said = said[file.size + 1 :] if is_there else said
+        return found
 
 
 @contextlib.contextmanager

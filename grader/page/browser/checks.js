@@ -147,7 +147,8 @@
       for (slider.value = 1; ; slider.stepUp()) {
         slider.dispatchEvent(new Event('input'));
         heights.add(document.body.getBoundingClientRect().height);
-        for (const one of [...this.drawings(player.parentElement), ...this.cut(player.parentElement)]) complaints.add(one);
+        const shown = player.parentElement.querySelector('li.step.now') ?? player.parentElement;
+        for (const one of [...this.drawings(shown), ...this.cut(shown)]) complaints.add(one);
         if (slider.value === slider.max) break;
       }
       slider.value = before;

@@ -31,11 +31,13 @@ Examples:
   ./lab profile reduction reindexed --solutions
   ./lab profile reduction shuffle --json)";
 
-// The first case with efficiency goals, else the first case.
+// The first case with efficiency goals, else the first example.
 lab::Case graded_case(const OneTask& one) {
   const auto cases = one.problem->cases(*one.task);
   for (const lab::Case& c : cases)
     if ((c.purpose & lab::kEfficiency) != 0) return c;
+  for (const lab::Case& c : cases)
+    if (c.name.find("_example") != std::string::npos) return c;
   return cases.front();
 }
 

@@ -1,10 +1,11 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""The parts of the instructor's desk, and every command of ./lab class --help. term_test.py
-tries a whole term."""
+"""The parts of the instructor's desk, and every ./lab class command of --help and of the instructor's guide.
+term_test.py tries a whole term."""
 
 import copy
 import csv
+import dataclasses
 import datetime
 import json
 import os
@@ -26,6 +27,7 @@ sys.path[:0] = [
     str(HERE.parent / "batch/testing"),
 ]
 
+import command_line
 import desk
 import forked
 import make_term
@@ -33,7 +35,14 @@ import options
 import roster
 import settings
 
+PAGES = [HERE.parents[1] / f"handouts/instructor/{name}.md" for name in ("guide", "checklist")]
+GUIDE = "".join(page.read_text(encoding="utf-8") for page in PAGES)
 HOSTILE = "=cmd()<script>console.error(1)</script>\x1b[2J\u202e"
+
+
+def commands_of(name, text):
+    """The words behind ./lab NAME, up to two spaces; a command may go on behind a backslash."""
+    return re.findall(rf"^ *\./lab {name} (.+?)(?: {{2,}}.*)?$", re.sub(r"\\\n *", "", text), re.M)
 
 
 class InFolder(unittest.TestCase):
@@ -89,6 +98,30 @@ class ClassToml(InFolder):
             with self.subTest(text), self.assertRaises(settings.Problem) as caught:
                 self.read(text)
             self.assertIn(part, str(caught.exception))
+
+    def test_the_guides_example_uses_every_setting(self):
+        (example,) = re.findall(r"^```toml\n(.*?)^```", GUIDE, re.M | re.S)
+        self.read(example)
+        data = tomllib.loads(example)
+        for of, tables in (
+            (settings.Settings, [data]),
+            (settings.Late, [data["late"]]),
+            (settings.Lab, data["labs"].values()),
+            (settings.Extension, data["extensions"]),
+            (settings.Excused, data["excused"]),
+            (settings.Override, data["overrides"]),
+        ):
+            with self.subTest(of.__name__):
+                known = {one.name for one in dataclasses.fields(of)}
+                self.assertEqual({name for table in tables for name in table}, known)
+
+
+class GradeAll(unittest.TestCase):
+    def test_every_command_of_the_guide_can_be_read(self):
+        for command in (found := commands_of("grade-all", GUIDE)):
+            with self.subTest(command):
+                command_line.arguments(shlex.split(command))
+        self.assertTrue(any("--slurm-time" in command for command in found))
 
 
 class Rosters(InFolder):
@@ -241,18 +274,19 @@ class Desk(InFolder):
         with open(self.term.folder / "class.toml", "a", encoding="utf-8") as file:
             file.write(more)
 
-    def test_every_command_of_the_help_works(self):
-        commands = [
-            shlex.split(line)[2:]
-            for line in options.EPILOG.splitlines()
-            if line.strip().startswith("./lab class")
-        ]
-        self.assertEqual({words[0] for words in commands}, set(desk.COMMANDS))
-        shutil.copy(self.term.folder / "canvas.csv", self.folder / "canvas.csv")
-        (self.term.folder / "class.toml").unlink()  # the first command begins it
-        for words in commands:
-            with self.subTest(words):
-                self.desk(*words)
+    def test_every_command_of_help_and_guide_works(self):
+        commands = []
+        for text in (options.EPILOG, GUIDE):
+            found = commands_of("class", text)
+            self.assertEqual({words.split()[0] for words in found}, set(desk.COMMANDS))
+            commands += found
+        for name in ("canvas.csv", "moodle.csv"):
+            shutil.copy(self.term.folder / name, self.folder)
+        for command in dict.fromkeys(commands):
+            with self.subTest(command):
+                if command.startswith("new "):
+                    (self.term.folder / "class.toml").unlink()
+                self.desk(*shlex.split(command))
         self.assertNotRegex(
             (self.term.folder / "final.csv").read_text(encoding="utf-8"),
             r"\.\.|\.;",

@@ -16,7 +16,7 @@ namespace course::grader {
 
 class PointsTable {
  public:
-  // {"catalogue": what list --json prints, "points": {LAB: {TASK: [points.LAB.TASK] of class.toml}}}
+  // {"catalogue": what list --json prints, "points": {LAB: {TASK: …}}, which replaces the catalogue's}
   static Result<PointsTable> parse(std::string_view text);
   // `lab`, the JSON of one lab of a result, with the points of this table. What the table lacks keeps its
   // points.

@@ -213,7 +213,8 @@ std::string to_table(const RunResult& result, const TableStyle& style) {
              Colour::dim);
   }
   if (any_not_implemented(result))
-    out.line("NOT_IMPLEMENTED: the function still returns it; the handout and the TODO say what to do.", Colour::dim);
+    out.line("NOT_IMPLEMENTED: the function still returns it; the handout and the TODO say what to do.",
+             Colour::dim);
   if (result.partial) out.line("Only a part was run: this is not a grade.", Colour::dim);
   return out.take();
 }

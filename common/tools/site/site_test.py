@@ -77,8 +77,8 @@ class Gathering(unittest.TestCase):
                 gatherer = make_site.Gatherer(pathlib.Path(folder), instructor)
                 text = gatherer.linked(linking, make_site.ROOT)
                 self.assertIn("[lab 1](handouts/01-reduction.md)", text)
-                self.assertEqual("[the guide](handouts/instructor/guide.md)" in text, instructor)
-                self.assertEqual("handouts/instructor/guide.md" in gatherer.done, instructor)
+                self.assertEqual("[the checklist](handouts/instructor/checklist.md)" in text, instructor)
+                self.assertEqual("handouts/instructor/checklist.md" in gatherer.done, instructor)
 
     def test_marks_of_quotations_are_left_out(self):
         marked = "<!-- quote: lines a/b /c/ /d/ -->\na\n<!-- end quote -->\n"

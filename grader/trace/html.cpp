@@ -4,8 +4,9 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include <ranges>
+#include <algorithm>
 #include <set>
+#include <span>
 
 #include "page/assets.hpp"
 #include "page/page.hpp"
@@ -56,7 +57,7 @@ Html lanes_of(const TraceStep& step) {
   std::string rows;
   constexpr std::size_t kMax = 12;
   const std::vector<TraceLaneRow> all = lane_rows(step);
-  for (const TraceLaneRow& row : all | std::views::take(kMax)) {
+  for (const TraceLaneRow& row : std::span(all).first(std::min(all.size(), kMax))) {
     const TraceLanes& a = row.each;
     const auto count = [](std::uint32_t mask) { return __builtin_popcount(mask); };
     std::string boxes;

@@ -125,12 +125,12 @@ def only_task(source: str, task: str, name: str) -> str:
 
 def in_namespace(source: str, mutant: str, name: "str | pathlib.Path") -> tuple[str, str]:
     """The copy in a namespace of its own, inside the lab's; with the lab's name."""
-    opened = list(re.finditer(r"^namespace course::(\w+) \{$", source, re.M))
-    if len(opened) != 1:
-        raise MutantError(f"{name}: the solution opens {len(opened)} namespaces course::LAB, not one")
-    (found,) = opened
-    space = f"namespace course::{found[1]}::{mutant} {{"
-    return found[1], source[: found.start()] + space + source[found.end() :]
+    opened = re.compile(r"^namespace course::(\w+) \{$", re.M)
+    labs = set(opened.findall(source))
+    if len(labs) != 1:
+        raise MutantError(f"{name}: the solution opens {len(labs)} namespaces course::LAB, not one")
+    (lab,) = labs
+    return lab, opened.sub(f"namespace course::{lab}::{mutant} {{", source)
 
 
 CHOOSER = """// Made by make_mutant.py: the copy that this program is named after answers.

@@ -70,6 +70,8 @@ class Mutant(unittest.TestCase):
         )
         self.assertEqual(lab, "scan")
         self.assertTrue(copy.startswith("namespace course::scan::m_x {\nint a;\n"))
+        twice = "namespace course::scan {\n}\n" * 2  # with a header of its folder written out
+        self.assertEqual(m.in_namespace(twice, "m_x", "x")[1].count("namespace course::scan::m_x {"), 2)
         with self.assertRaisesRegex(m.MutantError, "opens 0 namespaces"):
             m.in_namespace(SOLUTION, "m_x", "x")
 

@@ -255,7 +255,7 @@ std::vector<std::string> unchecked_of(const Program& program, const LaunchReques
   if ((launch.cooperative || !interleaved) && !Racecheck::changes_of(program).empty())
     found.emplace_back(interleaved ? "in cooperative mode: lost updates between blocks"
                                    : "with counters: lost updates");
-  if (std::ranges::any_of(program.calls, is_child_launch, &CallSite::builtin))
+  if (std::ranges::any_of(program.calls, [](const CallSite& site) { return is_child_launch(site.builtin); }))
     found.emplace_back("that launches kernels: races with the kernels that it launches");
   std::map<std::string, std::set<std::string>> instructions;  // by the checks that do not apply
   for (std::size_t k = 0; k < program.ops.size(); ++k) {

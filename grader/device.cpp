@@ -33,8 +33,8 @@ Function symbol(void* library, const char* name) {
   return reinterpret_cast<Function>(dlsym(library, name));
 }
 
-// A GPU that works. The driver returns its name and its memory's rate without a structure whose layout differs
-// between toolkits.
+// A GPU that works. The driver returns its name and its memory's rate without a structure whose layout
+// differs between toolkits.
 GpuProbe described(int n_devices) {
   GpuProbe probe{true, "GPU", "", n_devices};
   void* driver = open_first("", std::array{"libcuda.so.1"});

@@ -7,7 +7,7 @@
 
 #include "base/result.hpp"
 #include "layout.hpp"
-#include "verifier/session.hpp"
+#include "verifier/request.hpp"
 
 namespace course::grader {
 

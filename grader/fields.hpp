@@ -1,35 +1,18 @@
 // SPDX-License-Identifier: MIT
-// Fields of the simulator's report (cudart/sim_control.h), which may contain anything: one that is missing, or is
-// of another type, gives 0, "" or an empty list.
+// Fields of the simulator's report, whose texts are shown.
 #pragma once
 
-#include <cstdint>
 #include <string>
 
-#include <nlohmann/json.hpp>
-
 #include "text.hpp"
+#include "verifier/report_fields.hpp"
 
 namespace course::grader::fields {
 
-using Json = nlohmann::json;
+using namespace lab::fields;  // NOLINT(google-build-using-namespace): these and one more
 
-inline double number(const Json& object, const char* key) {
-  const auto it = object.find(key);
-  return it != object.end() && it->is_number() ? it->get<double>() : 0;
-}
-inline std::uint64_t count(const Json& object, const char* key, std::uint64_t otherwise = 0) {
-  const auto it = object.find(key);
-  return it != object.end() && it->is_number_unsigned() ? it->get<std::uint64_t>() : otherwise;
-}
 inline std::string string(const Json& object, const char* key) {
-  const auto it = object.find(key);
-  return it != object.end() && it->is_string() ? tame_line(it->get<std::string>()) : "";
-}
-inline const Json& list(const Json& object, const char* key) {
-  static const Json kEmpty = Json::array();
-  const auto it = object.find(key);
-  return it != object.end() && it->is_array() ? *it : kEmpty;
+  return tame_line(lab::fields::text(object, key));
 }
 
 }  // namespace course::grader::fields

@@ -6,6 +6,7 @@
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
+#include <map>
 #include <ranges>
 
 #include "build_config.hpp"
@@ -29,15 +30,11 @@ Result<Toolchain> read_toolchain(const std::string& path, std::string& toolkit_l
   if (!file) return Error{path + " can't be read."};
   toolkit_lib_dir.clear();
   Toolchain found;
+  const std::map<std::string, std::vector<std::string>*> lists{
+      {"nvcc", &found.nvcc}, {"cxx", &found.cxx}, {"arch", &found.gpu_archs}, {"folder", &found.folders}};
   for (std::string key, value; file >> key && std::getline(file >> std::ws, value);) {
-    if (key == "nvcc")
-      found.nvcc.push_back(value);
-    else if (key == "cxx")
-      found.cxx.push_back(value);
-    else if (key == "arch")
-      found.gpu_archs.push_back(value);
-    else if (key == "folder")
-      found.folders.push_back(value);
+    if (const auto list = lists.find(key); list != lists.end())
+      list->second->push_back(value);
     else if (key == "libraries")
       toolkit_lib_dir = value;
     else

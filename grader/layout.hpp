@@ -24,8 +24,8 @@ struct Toolchain {
 // Those that this program was built with.
 Toolchain toolchain_of_build();
 
-// Reads the file that set-up writes for prebuilt tools: lines "nvcc WORD", "cxx WORD", "arch 90", "folder PATH"
-// and one line "libraries PATH", the toolkit's, which goes into `toolkit_lib_dir`.
+// Reads the file that set-up writes for prebuilt tools: lines "nvcc WORD", "cxx WORD", "arch 90", "folder
+// PATH" and one line "libraries PATH", the toolkit's, which goes into `toolkit_lib_dir`.
 Result<Toolchain> read_toolchain(const std::string& path, std::string& toolkit_lib_dir);
 
 struct Layout {

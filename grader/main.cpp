@@ -51,41 +51,10 @@ std::string wrong_command(const CLI::App& app, int argc, char** argv) {
   return "There is no command \"" + name + "\"" + course::grader::did_you_mean(name, known);
 }
 
-// The error message for an unknown option, with options of the command that have a similar name.
-std::string hint_of_option(const CLI::App& app) {
-  for (const CLI::App* command : app.get_subcommands()) {
-    const std::vector<std::string> extra = command->remaining();
-    if (extra.empty() || !extra[0].starts_with("--")) continue;
-    std::vector<std::string> known;
-    for (const CLI::Option* option : command->get_options())
-      for (const std::string& name : option->get_lnames()) known.push_back("--" + name);
-    const std::string word = extra[0].substr(0, extra[0].find('='));
-    return "lab: There is no option \"" + course::grader::tame(word) + "\"" +
-           course::grader::did_you_mean(word, known) + "\n";
-  }
-  return "";
-}
-
 bool has_solutions() {
   const auto layout = course::grader::find_layout();
   std::error_code ignored;
   return !layout || std::filesystem::exists(layout->root + "/solutions", ignored);
-}
-
-// Removes from --help what an edition without solutions (./lab release) cannot do.
-void hide_solutions(CLI::App& app) {
-  std::string kept;
-  std::istringstream lines(app.get_footer());
-  for (std::string line; std::getline(lines, line);)
-    if (line.find("solutions") == std::string::npos) kept += line + "\n";
-  app.footer(kept.substr(0, kept.size() - (kept.empty() ? 0 : 1)));
-  if (CLI::Option* option = app.get_option_no_throw("--solutions")) option->group("");
-  for (CLI::Option* option : app.get_options([](const CLI::Option*) { return true; })) {
-    const std::string text = option->get_description();
-    option->description(text.substr(0, text.find(", or with --solutions")));
-  }
-  for (CLI::App* command : app.get_subcommands([](const CLI::App*) { return true; }))
-    hide_solutions(*command);
 }
 
 // Whether --solutions was given in an edition without solutions (./lab release leaves them out).
@@ -121,15 +90,9 @@ int main(int argc, char** argv) {
     app.get_formatter()->column_width(26);
     cli::Run run;
     for (cli::AddCommand* add : cli::kCommands) add(app, run);
-    if (!has_solutions()) hide_solutions(app);
     if (const std::string wrong = wrong_command(app, argc, argv); !wrong.empty()) return cli::fail(wrong);
     try {
       app.parse(argc, argv);
-    } catch (const CLI::ExtrasError& error) {
-      const std::string hint = hint_of_option(app);
-      if (hint.empty()) return app.exit(error) == 0 ? cli::kRan : cli::kFailed;
-      std::fputs(hint.c_str(), stderr);
-      return cli::kFailed;
     } catch (const CLI::ParseError& error) {
       // --help is not an error; everything else is a usage error.
       return app.exit(error) == 0 ? cli::kRan : cli::kFailed;

@@ -7,7 +7,6 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <array>
 #include <cctype>
 #include <cstdint>
 #include <cstdlib>
@@ -48,33 +47,14 @@ Decoded decode(std::string_view text) {
   return {code, n_bytes, true};
 }
 
-struct Range {
-  char32_t first, last;
-};
-
-bool within(std::span<const Range> ranges, char32_t code) {
-  return std::ranges::any_of(
-      ranges, [code](const Range& range) { return code >= range.first && code <= range.last; });
-}
-
-// The blocks with East Asian Width W or F (Unicode UAX #11), and the emoji blocks.
-constexpr std::array kWide{
-    Range{0x1100, 0x115F},   Range{0x2E80, 0x303E},   Range{0x3041, 0x33FF}, Range{0x3400, 0x4DBF},
-    Range{0x4E00, 0x9FFF},   Range{0xA000, 0xA4CF},   Range{0xAC00, 0xD7A3}, Range{0xF900, 0xFAFF},
-    Range{0xFE30, 0xFE6F},   Range{0xFF00, 0xFF60},   Range{0xFFE0, 0xFFE6}, Range{0x1F300, 0x1F64F},
-    Range{0x1F900, 0x1F9FF}, Range{0x20000, 0x3FFFD},
-};
-constexpr std::array kZeroWidth{
-    Range{0x0300, 0x036F}, Range{0x0483, 0x0489}, Range{0x0591, 0x05BD}, Range{0x064B, 0x065F},
-    Range{0x1AB0, 0x1AFF}, Range{0x1DC0, 0x1DFF}, Range{0x200B, 0x200F}, Range{0x202A, 0x202E},
-    Range{0x2060, 0x2064}, Range{0x20D0, 0x20FF}, Range{0xFE00, 0xFE0F}, Range{0xFE20, 0xFE2F},
-    Range{0xFEFF, 0xFEFF},
-};
-
+// Wide are East Asian characters and emoji (the blocks of Unicode that have nearly only such).
 std::size_t width_of(char32_t code) {
-  if (code < 0x20 || (code >= 0x7F && code < 0xA0)) return 0;
-  if (within(kZeroWidth, code)) return 0;
-  return within(kWide, code) ? 2 : 1;
+  const auto in = [code](char32_t first, char32_t last) { return code >= first && code <= last; };
+  if (code < 0x20 || in(0x7F, 0x9F) || in(0x300, 0x36F) || in(0x200B, 0x200F) || in(0xFE00, 0xFE0F)) return 0;
+  return in(0x1100, 0x115F) || in(0x2E80, 0xD7A3) || in(0xF900, 0xFAFF) || in(0xFE30, 0xFF60) ||
+                 in(0x1F300, 0x3FFFD)
+             ? 2
+             : 1;
 }
 
 std::size_t width_of(const Decoded& character) {
@@ -229,10 +209,8 @@ std::string tame(std::string_view text) {
 
 std::string wrap_message(std::string_view message, std::size_t width, std::size_t indent) {
   std::string out;
-  while (!message.empty()) {
-    const std::size_t end = std::min(message.find('\n'), message.size());
-    const std::string line = tame(message.substr(0, end));
-    message.remove_prefix(std::min(end + 1, message.size()));
+  for (const std::string_view one : lines_of(message)) {
+    const std::string line = tame(one);
     const bool command = line.find("./lab ") != std::string::npos;
     std::string wrapped = wrap(line, command ? width - 4 : width, indent);
     if (command)
@@ -313,12 +291,6 @@ std::string with_folder(std::string_view text, const std::string& folder, const 
     text.remove_prefix(at + place.size());
   }
   return out + std::string(text);
-}
-
-std::string short_kernel_name(std::string kernel) {
-  replace_all(kernel, "(anonymous namespace)::", "");
-  kernel.resize(std::min(kernel.find_first_of("<("), kernel.size()));
-  return kernel.substr(kernel.find_last_of(" :") + 1);
 }
 
 void replace_all(std::string& text, const std::string& from, const std::string& to) {

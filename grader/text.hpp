@@ -60,9 +60,6 @@ std::string paths_from(const std::string& root, std::string_view text);
 // Each "file:" that has no folder becomes "folder/file:".
 std::string with_folder(std::string_view text, const std::string& folder, const std::string& file);
 
-// "k01_fold" of "void course::(anonymous namespace)::k01_fold<int>(int const*)".
-std::string short_kernel_name(std::string kernel);
-
 // At most three candidates that are close to `word` by edit distance, nearest first.
 std::vector<std::string> close_matches(std::string_view word, std::span<const std::string> candidates);
 

@@ -129,12 +129,5 @@ TEST(WrapMessage, BreaksTextAndShellCommands) {
   EXPECT_EQ(wrap_message("a\x1b\n\n", 20), "a\\x1b\n\n");
 }
 
-TEST(KernelNames, LoseScopesAndParameters) {
-  EXPECT_EQ(short_kernel_name("void fake::k01_fold<int>(int const*)"), "k01_fold");
-  EXPECT_EQ(short_kernel_name("void fake::(anonymous namespace)::k01_fold<int>(int const*)"), "k01_fold");
-  EXPECT_EQ(short_kernel_name("fake::(anonymous namespace)::fold(int)"), "fold");
-  EXPECT_EQ(short_kernel_name("fold"), "fold");
-}
-
 }  // namespace
 }  // namespace course::grader

@@ -9,6 +9,8 @@
 // Source: Itanium C++ ABI, section 5.1 (mangling); GCC, libiberty/cp-demangle.c.
 #include "base/demangle.hpp"
 
+#include <charconv>
+
 #ifdef LAB_HAVE_DEMANGLE_CALLBACK
 #include <csetjmp>
 #include <cstring>
@@ -105,6 +107,21 @@ bool demangle(const std::string& name, std::string& text) {
 }
 #endif
 
+// Without the arguments of templates and parameters: "a::f" for "_ZN1a1fI…".
+std::string plain_name(const std::string& mangled) {
+  const bool nested = mangled.starts_with("_ZN");
+  std::size_t at = nested ? 3 : 2;
+  for (bool more = true; more && at < mangled.size(); more = nested) {
+    std::size_t length = 0;
+    const auto [end, error] = std::from_chars(mangled.data() + at, mangled.data() + mangled.size(), length);
+    if (error != std::errc()) break;
+    if (length > mangled.size()) return mangled;
+    at = static_cast<std::size_t>(end - mangled.data()) + length;
+  }
+  std::string text;
+  return demangle(mangled.substr(0, at) + (nested ? "E" : ""), text) ? text : mangled;
+}
+
 }  // namespace
 
 std::string demangled(std::string_view mangled) {
@@ -115,7 +132,7 @@ std::string demangled(std::string_view mangled) {
   const std::size_t n_references = count_of_references(mangled), n_expansions = count_of_expansions(mangled);
   const bool may_expand =
       n_expansions == 0 || n_references <= (n_expansions > kMaxExpansions ? 0 : kMaxReferencesInThem);
-  return may_expand && n_references <= kMaxReferences && demangle(name, text) ? text : name;
+  return may_expand && n_references <= kMaxReferences && demangle(name, text) ? text : plain_name(name);
 }
 
 }  // namespace course

@@ -96,6 +96,9 @@ def main() -> None:
         if re.fullmatch(r"\w+", arguments.lab) and (root / "labs" / arguments.lab / "lab.hpp").is_file():
             file = f"labs/{arguments.lab}/{arguments.lab}.cu"
             refuse(f"{arguments.lab} has no handout, and so no hints: read {file}")
+        for lab, page in pages.items():
+            if arguments.lab in tasks_of(page.read_text(encoding="utf-8")):
+                refuse(f"{arguments.lab} is a task of {lab}: ./lab hint {lab} {arguments.lab}")
         refuse(f'there is no lab "{arguments.lab}"; there are {", ".join(pages)}')
     page = pages[arguments.lab]
     tasks = tasks_of(page.read_text(encoding="utf-8"))

@@ -91,6 +91,7 @@ class Hints(unittest.TestCase):
         for words, there in {
             ("bogus",): "reduction, scan",
             ("scan", "bogus"): "hillis_steele, blelloch",
+            ("blelloch",): "./lab hint scan blelloch",
         }.items():
             done = asked(*words)
             self.assertEqual((done.returncode, done.stdout), (1, ""))

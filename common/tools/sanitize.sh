@@ -10,11 +10,12 @@ say() { printf 'lab: %s\n' "$*" >&2; }
 
 if (($# == 0)) || [[ $1 = -h || $1 = --help ]]; then
   cat <<'USAGE'
-usage: ./lab sanitize PROGRAM [ARGUMENT…]
-       ./lab sanitize FILE.cu [ARGUMENT…] [-- OPTION…]
+usage: ./lab sanitize [-v] PROGRAM [ARGUMENT…]
+       ./lab sanitize [-v] FILE.cu [ARGUMENT…] [-- OPTION…]
 
 Runs a CUDA program on the simulator with memcheck, racecheck (also for lost
 updates, shared and global memory), initcheck, synccheck and the leak check.
+-v shows findings whole, with all names and lines.
 
 FILE.cu is compiled first, with the options after "--", as by
   nvcc -gencode arch=compute_90,code=[sm_90,compute_90] -lineinfo \
@@ -34,8 +35,9 @@ USAGE
   exit $(($# == 0 ? 2 : 0))
 fi
 
-program=$1
-shift
+[[ $1 != -v ]] || { export SIM_VERBOSE=1 && shift; }
+program=${1-}
+shift || true
 [[ -f $program ]] || { say "there is no file $program" && exit 2; }
 arguments=("$@")
 if [[ $program = *.cu ]]; then

@@ -77,20 +77,6 @@ class IncludeRules(unittest.TestCase):
             with self.subTest(name=name, included=included):
                 self.assertEqual(self.complaints(name, included), [])
 
-    def test_names_the_standard_header_that_is_missing(self):
-        header = self.write("common/base/own.hpp", "#include <vector>\n")
-        file = self.write(
-            "common/base/own.cpp",
-            '#include "base/own.hpp"\n\nstd::vector<int> all;  // std::map<int, int>\nint low = std::min(1, 2);\n',
-        )
-        self.assertEqual(
-            check_includes.missing_headers(check_includes.Files(self.root), header.resolve()), []
-        )
-        self.assertEqual(
-            check_includes.missing_headers(check_includes.Files(self.root), file.resolve()),
-            ["common/base/own.cpp:4: names std::min without <algorithm>"],
-        )
-
     def test_names_what_it_forbids(self):
         for name, included, target in [
             ("common/base/b.hpp", "lab/a.hpp", "common/harness/lab/a.hpp"),

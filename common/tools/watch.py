@@ -4,7 +4,7 @@
 edited first.
 
 usage: ./lab watch LAB [TASK]    only TASK; otherwise the edited task, then all
-       --page [PORT]             show the results on a page, too:
+       --page [PORT]             show the report on a page, too:
                                  http://127.0.0.1:PORT (8081)
 
 After each save, in this order:
@@ -25,7 +25,6 @@ import subprocess
 import sys
 import tempfile
 import textwrap
-import threading
 import time
 
 import watch_page
@@ -77,11 +76,12 @@ def seems_unfinished(old: str, new: str) -> bool:
 class Stage:
     """One run of the grader that can be ended."""
 
-    def __init__(self, labcli: pathlib.Path, arguments: list[str], folder: str) -> None:
+    def __init__(self, labcli: pathlib.Path, arguments: list[str], folder: str, report: pathlib.Path) -> None:
         self.result_file = pathlib.Path(folder) / f"{time.monotonic_ns()}.json"
         self.first_file = self.result_file.with_suffix(".first.json")
         self.output = tempfile.TemporaryFile("w+", encoding="utf-8", errors="replace")
         command: list = [labcli, "grade", *arguments, "--device", "sim", "--json", str(self.result_file)]
+        command += ["--html", str(report)]
         if "--task" in arguments:
             command += ["--first", str(self.first_file)]
         self.process = subprocess.Popen(
@@ -117,14 +117,14 @@ class Stage:
 
 class Watch:
     def __init__(self, root, labcli, lab, tasks, only_task, show=print):
-        self.file = root / "labs" / lab / f"{lab}.cu"
+        self.name = f"labs/{lab}/{lab}.cu"
+        self.file = root / self.name
         self.labcli, self.lab, self.tasks, self.only_task, self.show = labcli, lab, tasks, only_task, show
         self.source = ""
         self.seen, self.seen_at = "", 0.0  # the file as it was last read, and since when it is so
         self.last: dict[str, tuple] = {}  # task: (verdict, points, max_points), of its last whole run
-        self.state: dict = {"lab": lab, "file": str(self.file.relative_to(root)), "running": ""}
-        self.state |= {"tasks": {}, "history": []}
-        self.lock = threading.Lock()
+        self.said = ""  # last
+        self.report = pathlib.Path()
         self.latencies: list[float] = []  # seconds from a save to the first answer
 
     def read(self) -> str | None:
@@ -145,14 +145,13 @@ class Watch:
         wait = SECONDS_SETTLED_IF_UNFINISHED if seems_unfinished(self.source, text) else SECONDS_SETTLED
         return time.monotonic() - self.seen_at >= wait
 
-    def publish(self, **fields: object) -> None:
-        with self.lock:
-            self.state.update(fields)
+    def report_version(self) -> int:
+        """Another number for each report that the page can show; 0 if there is none yet."""
+        return self.report.stat().st_mtime_ns if self.report.is_file() else 0
 
     def say(self, text: str) -> None:
-        self.show(f"{time.strftime('%H:%M:%S')}  {text}")
-        with self.lock:
-            self.state["history"] = ([f"{time.strftime('%H:%M:%S')}  {text}"] + self.state["history"])[:200]
+        self.said = f"{time.strftime('%H:%M:%S')}  {text}"
+        self.show(self.said)
 
     def on_save(self, folder: str) -> None:
         """Runs all stages for the file as it is now; returns as soon as the file changes again."""
@@ -163,19 +162,14 @@ class Watch:
         line = first_difference(self.source, new) if self.source else None
         self.source = new
         task = self.only_task or (task_at(new, line, self.tasks) if line else self.tasks[0])
-        self.publish(running=f"{task}: first operator and type")
-        if not self.run_stage(["--task", task], folder, saved, task):
-            return
-        if not self.only_task:
-            self.publish(running="the whole lab")
-            if not self.run_stage([], folder, saved):
-                return
-        self.publish(running="")
+        if self.run_stage(["--task", task], folder, saved, task) and not self.only_task:
+            self.run_stage([], folder, saved)
 
     def run_stage(self, arguments: list[str], folder: str, saved: float, task: str | None = None) -> bool:
         """Grades the lab, or one task of it, whose short cases are answered first. False if the file was
         saved again or there is no result."""
-        stage = Stage(self.labcli, [self.lab, *arguments], folder)
+        self.report = pathlib.Path(folder) / "report.html"
+        stage = Stage(self.labcli, [self.lab, *arguments], folder, self.report)
         try:
             goes_on = True
             if task:
@@ -183,14 +177,13 @@ class Watch:
                     return False
                 self.latencies.append(time.monotonic() - saved)
                 goes_on = self.show_quick(task, first, self.latencies[-1])
-                self.publish(running=f"{task}: all of it")
             if goes_on:
                 if (result := self.wait_for(stage, stage.result_file)) is None:
                     return False
                 self.show_result(result, time.monotonic() - saved)
             if self.wait_for(stage, stage.result_file, until_end=True) is None:
                 return False
-            self.show_smallest(task, stage.printed())
+            self.show_smallest(stage.printed())
             return True
         finally:
             stage.end()
@@ -214,9 +207,6 @@ class Watch:
         """Shows the first answer. Returns whether it is right, or nothing is there yet."""
         found = result["labs"][0]["tasks"][0]
         verdict, message = found["verdict"], found["message"]
-        with self.lock:
-            known = self.state["tasks"].setdefault(task, {})
-            known.update(verdict=verdict, message=message, partial=True)
         what = f"right in {found['cases_run']} short cases" if verdict == "OK" else verdict
         self.say(f"{task}: {what} ({seconds:.1f} s)")
         goes_on = verdict in ("OK", "NOT_IMPLEMENTED")
@@ -230,10 +220,6 @@ class Watch:
             names = ("verdict", "points", "max_points")
             now, before = tuple(found[name] for name in names), self.last.get(found["id"])
             self.last[found["id"]] = now
-            state = {**dict(zip(names, now)), "message": found["message"], "partial": False}
-            state["before"] = list(before) if before and before != now else None
-            with self.lock:
-                self.state["tasks"][found["id"]] = state
             if len(lab["tasks"]) > 1 and before == now:
                 continue
             change = f", before: {before[0]} {before[1]}/{before[2]}" if before and before != now else ""
@@ -244,33 +230,27 @@ class Watch:
             self.say(f"{self.lab}: {lab['points']}/{lab['max_points']} points ({seconds:.1f} s)")
 
     def show_message(self, message: str) -> None:
-        for line in message.splitlines():
+        # The small input below has a command of its own.
+        for line in message.split("\n  run it again:")[0].splitlines():
             # A command stays one that can be pasted.
             end = " \\" if "./lab " in line else ""
             indent: dict = {"initial_indent": "    ", "subsequent_indent": "      "}
             parts = textwrap.wrap(line, WIDTH - len(end), break_on_hyphens=False, **indent)
             self.show(f"{end}\n".join(parts or [""]))
 
-    def show_smallest(self, task: str | None, printed: str) -> None:
-        at = printed.find("A small input that fails")
-        if at >= 0:
-            self.show(printed[at:].rstrip())
-            with self.lock:
-                known = self.state["tasks"].setdefault(task, {})
-                known["smallest"] = printed[at:].rstrip()
-                # Its trace shows the page's slider.
-                case = re.search(r"\bcase\s+(\w+)", known["smallest"])
-                known["case"] = case[1] if case else ""
+    def show_smallest(self, printed: str) -> None:
+        small = printed.find("A small input that fails")
+        if small >= 0:
+            # Before it stand the reason and the items.
+            self.show(printed[printed.rfind("\n\n", 0, small) + 1 :].rstrip())
 
     def run(self) -> None:
         with tempfile.TemporaryDirectory(prefix="lab-watch-") as folder:
             self.on_save(folder)
-            self.say(f"waiting for {self.state['file']} to be saved (Ctrl-C ends)")
+            self.say(f"waiting for {self.name} to be saved (Ctrl-C ends)")
             while True:
                 if self.changed():
                     self.on_save(folder)
-                    if not self.changed():
-                        self.publish(running="")
                 time.sleep(SECONDS_BETWEEN_LOOKS)
 
 
@@ -287,8 +267,8 @@ def main() -> None:
     parser.add_argument("--page", metavar="PORT", nargs="?", type=int, const=8081)
     arguments = parser.parse_args()
     labcli = build / "grader/labcli"
-    described = subprocess.run([labcli, "describe"], check=True, capture_output=True, text=True).stdout
-    known = json.loads(described)["tasks"]
+    listed = subprocess.run([labcli, "list", "--json"], check=True, capture_output=True, text=True).stdout
+    known = {lab["id"]: [task["id"] for task in lab["tasks"]] for lab in json.loads(listed)["labs"]}
     lab = arguments.lab.rstrip("/").rsplit("/", 1)[-1]
     if lab not in known:
         sys.exit(f'lab: There is no lab "{arguments.lab}"; the labs are {", ".join(known)}')
@@ -296,7 +276,7 @@ def main() -> None:
         sys.exit(f'lab: There is no task "{arguments.task}" in {lab}; its tasks are {", ".join(known[lab])}')
     watch = Watch(root, labcli, lab, known[lab], arguments.task, lambda text: print(text, flush=True))
     if not watch.file.is_file():
-        sys.exit(f"lab: {watch.state['file']} is not there")
+        sys.exit(f"lab: {watch.name} is not there")
     if arguments.page is not None:
         try:
             address = watch_page.serve(watch, arguments.page)

@@ -3,7 +3,6 @@
 """Tests of ./lab watch, with a program in place of the grader that waits as long as it is told."""
 
 import http.client
-import json
 import pathlib
 import stat
 import sys
@@ -56,11 +55,6 @@ def ended(*_):
     sys.exit(143)
 signal.signal(signal.SIGTERM, ended)
 note("began")
-if "--html" in arguments:  # as the reports are written: in one piece
-    page = pathlib.Path(arguments[arguments.index("--html") + 1])
-    page.with_suffix(".part").write_text("<h1>a page</h1>")
-    page.with_suffix(".part").rename(page)
-    sys.exit(1)
 time.sleep(float((here / "delay").read_text()))
 verdict = (here / "verdict").read_text()
 task = {"id": "second", "verdict": verdict, "message": "it is wrong", "points": 3, "max_points": 9, "cases_run": 4}
@@ -69,6 +63,7 @@ for out in sorted(outs, key=lambda out: ".first" not in out.name):
     part = out.with_suffix(".part")
     part.write_text(json.dumps({"labs": [{"tasks": [task], "points": 3, "max_points": 9}]}))
     part.rename(out)
+pathlib.Path(arguments[arguments.index("--html") + 1]).write_text(f"<h1>{verdict}</h1>")
 print("A small input that fails: n2" if verdict != "OK" else "")
 """
 
@@ -265,29 +260,15 @@ class Page(Fake):
         super().setUp()
         self.address = watch_page.serve(self.watch, 0)
 
-    def test_shows_the_state(self):
+    def asked(self, path):
+        return urllib.request.urlopen(self.address + path).read().decode()
+
+    def test_shows_the_last_report_and_what_was_said_last(self):
+        self.assertIn("Nothing has been graded yet", self.asked("report"))
         self.watch.on_save(self.folder.name)
-        state = json.load(urllib.request.urlopen(self.address + "state"))
-        self.assertEqual(state["tasks"]["second"]["verdict"], "OK")
-        self.assertIn("textContent", urllib.request.urlopen(self.address).read().decode())
-
-    def test_traces_the_smallest_case_that_fails(self):
-        self.watch.show_smallest(
-            "second", "A small input that fails: fake / second, case sum_n2_example\n  …"
-        )
-        for task, case in [("second", " --case sum_n2_example"), ("first", "")]:
-            with urllib.request.urlopen(f"{self.address}trace?task={task}&version=1") as answer:
-                self.assertEqual(
-                    (answer.headers.get_content_type(), answer.read()), ("text/html", b"<h1>a page</h1>")
-                )
-            self.assertEqual(self.notes()[-1], f"began trace fake {task}{case} --html")
-
-    def test_shows_the_profile_as_the_terminal_does(self):
-        self.set(verdict="WRONG_ANSWER")
-        with urllib.request.urlopen(f"{self.address}profile?task=second") as answer:
-            self.assertEqual(answer.headers.get_content_type(), "text/plain")
-            self.assertIn("A small input", answer.read().decode())
-        self.assertEqual(self.notes()[-1], "began profile fake second")
+        version, words = self.asked("now").split(" ", 1)
+        self.assertIn("second: OK 3/9", words)
+        self.assertEqual(self.asked(f"report?{version}"), "<h1>OK</h1>")
 
     def test_answers_only_requests_for_this_computer(self):
         port = int(self.address.rstrip("/").rsplit(":", 1)[1])
@@ -298,31 +279,26 @@ class Page(Fake):
             (f"evil.example:{port}", 403),
         ]:
             connection = http.client.HTTPConnection("127.0.0.1", port)
-            connection.request("GET", "/state", headers={"Host": host})
+            connection.request("GET", "/now", headers={"Host": host})
             self.assertEqual(connection.getresponse().status, status, host)
 
-    def test_knows_no_other_paths_and_tasks(self):
-        for path in ["trace?task=../../x", "trace?task=--help", "etc/passwd"]:
+    def test_knows_no_other_paths(self):
+        for path in ["report/../../x", "trace?task=second", "etc/passwd"]:
             with self.assertRaises(urllib.error.HTTPError) as refused:
-                urllib.request.urlopen(self.address + path)
+                self.asked(path)
             self.assertEqual(refused.exception.code, 404)
 
     @unittest.skipUnless(chromium.find(), "no chromium here")
-    def test_points_and_messages_fit_a_phone(self):
-        words = "./lab grade hierarchical_scan --task reduce_then_scan --seed 14815593011046728194 " * 2
-        known = {"verdict": "WRONG_ANSWER", "points": 3, "max_points": 20, "message": words, "partial": True}
-        self.watch.state["tasks"] = {"reduce_then_scan": {**known, "before": ["NOT_IMPLEMENTED", 0, 20]}}
-        look = """(() => {
-          const edge = (at) => at ? at.getBoundingClientRect().right : 1e9;
-          const cells = document.querySelectorAll("#tasks td"), message = document.querySelector("#messages pre");
-          return [...cells, message].map(edge).concat(document.documentElement.scrollWidth);
-        })()"""
+    def test_a_new_report_takes_the_place_of_the_one_before(self):
+        report = "document.querySelector('iframe').contentDocument?.body?.textContent"
         with chromium.Browser() as browser:
             page = browser.open(self.address, width=360)
-            while not page.run("document.querySelectorAll('#tasks td').length"):
-                time.sleep(0.05)
-            for edge in page.run(look):
-                self.assertLessEqual(edge, 360)
+            for verdict in ["OK", "WRONG_ANSWER"]:
+                self.set(verdict=verdict)
+                self.watch.source = ""
+                self.watch.on_save(self.folder.name)
+                while page.run(report) != verdict:
+                    time.sleep(0.05)
 
     def test_listens_on_the_loopback_interface_alone(self):
         self.assertTrue(self.address.startswith("http://127.0.0.1:"))

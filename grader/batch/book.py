@@ -5,7 +5,7 @@ class.toml        the instructor's decisions (settings.py), and the tables that 
 sources/          what was handed in, named by its SHA-256
 results/KEY/N.*   what a worker found out in attempt N; results/LAB-….json: the CPU's times. Never overwritten
 gradebook.sqlite  the book (SCHEMA): one process at a time takes in submissions and results
-the rest          outputs that no command reads (grades.csv, reports/ …), and scratch of a run (work/, lock)
+the rest          outputs that no command reads (final.csv, reports/ …), and scratch of a run (work/, lock)
 
 handouts/instructor/guide.md describes the book's tables to those who query them.
 """
@@ -69,7 +69,8 @@ CREATE INDEX of_student ON received (student, lab);
 -- `outcome`: '' until it ends, then graded, or infra when the machine was at fault.
 CREATE TABLE attempts (
   id INTEGER PRIMARY KEY, key TEXT NOT NULL, attempt INTEGER NOT NULL, lab TEXT NOT NULL, sha256 TEXT NOT NULL,
-  digest TEXT NOT NULL, outcome TEXT NOT NULL DEFAULT '', ended TEXT NOT NULL DEFAULT '', seconds REAL, device TEXT, isolation TEXT, message TEXT NOT NULL DEFAULT '',
+  digest TEXT NOT NULL, outcome TEXT NOT NULL DEFAULT '', ended TEXT NOT NULL DEFAULT '', seconds REAL,
+  device TEXT, isolation TEXT, message TEXT NOT NULL DEFAULT '',
   result BLOB, student_result BLOB, UNIQUE (key, attempt));
 CREATE INDEX of_file ON attempts (lab, sha256);
 -- What results are worth by the points of `about`; computed when grades are.

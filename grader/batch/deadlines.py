@@ -2,12 +2,14 @@
 """The deadlines of class.toml for each student, and whether the times of submission can be right."""
 
 import datetime
+import math
 from collections.abc import Iterable
 
 from ingest import Submission
 from roster import Roster, Student
 from settings import Settings
 
+DAY = 24 * 3600
 WINDOW = 3600.0  # seconds: of submissions that are late by about the same amount
 FEWEST = 3  # that say something about a class
 DOUBT = """{n} of {all} submissions of {lab} are late by about the same amount ({hours:.0f} hours). That is what
@@ -33,18 +35,24 @@ class Deadlines:
                     why += f" ({one.reason})" if one.reason else ""
         return due, why
 
-    def last_second(self, submission: str, lab: str) -> float | None:
-        """Until when something is in time. `submission`: the name of its owner on the platform."""
+    def limits(self, submission: str, lab: str) -> list[float]:
+        """Until when something is in time, and until when it may still earn points; of a lab without a due date
+        nothing. `submission`: the name of its owner on the platform."""
         due, _ = self.due(self.roster.find(submission) or submission, lab)
-        return due.timestamp() + 60 * self.settings.lab(lab).late.grace_minutes if due else None
+        if due is None:
+            return []
+        rules = self.settings.lab(lab)
+        slip_days = min(self.settings.slip_days, math.inf if rules.slip_days is None else rules.slip_days)
+        in_time = due.timestamp() + 60 * rules.late.grace_minutes
+        most_days = rules.late.most_days + slip_days if rules.late.most_days else math.inf
+        return [in_time, in_time + DAY * most_days]
 
     def doubt(self, submissions: Iterable[Submission]) -> str:
         """Why the times of submission seem to be wrong; "" if they don't."""
         late: dict[str, list[float]] = {}
         for one in submissions:
-            due = self.last_second(one.student, one.lab)
-            if due is not None and one.submitted:
-                late.setdefault(one.lab, []).append(one.submitted - due)
+            if one.submitted and (limits := self.limits(one.student, one.lab)):
+                late.setdefault(one.lab, []).append(one.submitted - limits[0])
         for lab, found in late.items():
             behind = sorted(seconds for seconds in found if seconds > 0)
             for at, first in enumerate(behind):

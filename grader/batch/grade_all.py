@@ -11,7 +11,6 @@ nor on who else handed in.
 
 import argparse
 import contextlib
-import errno
 import hashlib
 import itertools
 import json
@@ -27,9 +26,9 @@ from dataclasses import replace
 
 HERE = pathlib.Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE))
-sys.path += [str(HERE.parents[1] / folder) for folder in ("common/tools", "common/tools/authoring")]
+sys.path += [str(HERE.parents[1] / at) for at in ("common/tools", "common/tools/authoring", "grader/desk")]
 
-import gradebook
+import grades
 import gradescope_export
 import ingest
 import names
@@ -41,6 +40,7 @@ import worker
 from book import Book, Problem, Unit
 from command_line import LEVELS, arguments
 from deadlines import Deadlines
+from ending import run_to_end
 from make_skeleton import skeleton
 from pool import Pool
 from progress import Progress
@@ -83,7 +83,7 @@ def prepare(book: Book, options: argparse.Namespace) -> dict:
         raise Problem(harness["device_problem"])
     if not options.slurm and LEVELS.index(harness["isolation"]) < LEVELS.index(options.isolation):
         raise Problem(
-            f'Grades that count need isolation "{options.isolation}", and this machine offers "{harness["isolation"]}".\n'
+            f'Grades that count need isolation "{options.isolation}"; this machine has "{harness["isolation"]}".\n'
             f"  What is missing: {'; '.join(harness['isolation_missing'])}.\n"
             f"  --isolation {harness['isolation']} accepts this machine."
         )
@@ -109,6 +109,7 @@ def units_of(book: Book, submissions: list[ingest.Submission]) -> list[Unit]:
 
 def summary(
     book: Book,
+    term: grades.Term,
     submissions: list[ingest.Submission],
     lists: list[str],
     n_now: int,
@@ -122,7 +123,8 @@ def summary(
     without = [row for row in with_file if not book.is_graded(book.unit(row["lab"], row["sha256"]))]
     there = Counter(row["status"] for row in rows)
     print(
-        f"{len({student for student, _ in chosen})} students: {len(with_file) - len(without)} submissions graded ({n_now} files now, {n_cached} known from before), "
+        f"{len({student for student, _ in chosen})} students: {len(with_file) - len(without)} submissions "
+        f"graded ({n_now} files now, {n_cached} known from before), "
         f"{there['refused']} refused, {there['missing']} missing, {len(without)} without a grade.  {seconds:.0f} s"
     )
     for row in rows:
@@ -141,11 +143,12 @@ def summary(
             print(f"  missing   {student}: {own[0]['message']}")
     if lists:
         print(f"Not a submission, ignored: {', '.join(names.shown(name) for name in lists)}")
-    print(
-        f"Gradebook  {book.folder / 'gradebook.sqlite'}\nTable      {book.folder / 'grades.csv'}\n"
-        f"Reports    {book.folder / 'reports'}"
-    )
-    if book.settings["task"]:
+    print(f"Gradebook  {book.folder / 'gradebook.sqlite'}\nReports    {book.folder / 'reports'}")
+    if term.unknown:
+        print(f"Not in the roster, and in no table: {', '.join(sorted(term.unknown))}")
+    if not book.settings["task"]:
+        print(f"Table      {book.folder / 'final.csv'}")
+    else:
         print("Graded with --task:", ", ".join(sorted({lab + book.partial(lab) for _, lab in chosen})))
     if without:
         print(f"{len(without)} have no grade: run the same command again.")
@@ -164,11 +167,12 @@ def take_in(
     all_labs = list(harness["labs"])
     skeletons = skeletons_of(pathlib.Path(harness["root"]), all_labs)
     submissions, labs = ingest.ingest(
-        str(folder), all_labs, options.labs, skeletons, options.ref, deadlines.last_second
+        str(folder), all_labs, options.labs, skeletons, options.ref, deadlines.limits
     )
     if not submissions:
         raise Problem(
-            f"{folder} holds no submissions for {', '.join(all_labs)}: one folder, .zip, .tar.gz or .cu file for each student is expected."
+            f"{folder} holds no submissions for {', '.join(all_labs)}: one folder, .zip, .tar.gz or .cu file for "
+            "each student is expected."
         )
     if not options.labs and all(one.source is None for one in submissions):
         of_first = [one for one in submissions if one.lab == labs[0]]
@@ -213,9 +217,9 @@ def run(options: argparse.Namespace) -> int:
             conclude(book, submissions)
         raise
     book.clean()  # again: what a killed run had started lives a little longer than it, and writes
-    conclude(book, submissions)
+    term = conclude(book, submissions)
     n_now, seconds = len(waiting), time.monotonic() - begun
-    return summary(book, submissions, ingest.ignored(str(folder)), n_now, len(units) - n_now, seconds)
+    return summary(book, term, submissions, ingest.ignored(str(folder)), n_now, len(units) - n_now, seconds)
 
 
 def grade(book: Book, options: argparse.Namespace, waiting: list[Unit]) -> None:
@@ -226,16 +230,19 @@ def grade(book: Book, options: argparse.Namespace, waiting: list[Unit]) -> None:
         backend.run(waiting, progress)
 
 
-def conclude(book: Book, submissions: list[ingest.Submission]) -> None:
-    """Tables and reports of what the book says, however the work ended: also of attempts that ended as the run
-    was interrupted, before it noted them."""
+def conclude(book: Book, submissions: list[ingest.Submission]) -> grades.Term:
+    """Final grades (of a class of all tasks) and reports of what the book says, however the work ended: also of
+    attempts that ended as the run was interrupted, before it noted them."""
     with uninterrupted():
         for unit in units_of(book, submissions):
             book.is_graded(unit) or book.adopt(unit)
         with book.db:
             book.use_points()
-        gradebook.write_table(book)
+        term = grades.compute(book)
+        if not book.settings["task"]:
+            grades.write(book, term, grades.moved(grades.before(book), term))
         reports.write_reports(book)
+    return term
 
 
 def skeletons_of(root: pathlib.Path, labs: list[str]) -> dict[str, str]:
@@ -249,26 +256,11 @@ def skeletons_of(root: pathlib.Path, labs: list[str]) -> dict[str, str]:
     return found
 
 
-def main() -> int:
+def main() -> None:
     os.umask(0o077)  # other people's work
     signal.signal(signal.SIGTERM, signal.default_int_handler)  # a stop that is asked for, as Ctrl-C
-    try:
-        return run(arguments(sys.argv[1:]))
-    except Problem as problem:
-        print(f"lab: {problem}", file=sys.stderr)
-    except (OSError, sqlite3.Error) as error:
-        text = str(error)
-        if getattr(error, "errno", 0) in (errno.ENOSPC, errno.EDQUOT) or "disk is full" in text:
-            text = "The disk is full. Make room, then run the same command again; it goes on from here."
-        print(f"lab: {text}", file=sys.stderr)
-    except KeyboardInterrupt:
-        print("Stopped. The same command goes on from here.", file=sys.stderr)
-    return 1
+    run_to_end(lambda: run(arguments(sys.argv[1:])), "Stopped. The same command goes on from here.\n")
 
 
 if __name__ == "__main__":
-    # argparse ends wrong usage with 2; the course's exit code for it is 1.
-    try:
-        sys.exit(main())
-    except SystemExit as end:
-        sys.exit(1 if end.code not in (0, None) else 0)
+    main()

@@ -11,11 +11,11 @@ usable file, the row contains the reason.
 
 import base64
 import json
+import math
 import os
-import select
-import signal
 import stat
-import time
+import subprocess
+import sys
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 
@@ -36,7 +36,7 @@ MISNAMED = 3  # the rank of files that a student has given a wrong ending, and o
 MACHINE_MADE = tuple(".git .venv venv .deps .cache __pycache__ node_modules __MACOSX".split())
 HIDDEN = (".DS_Store", ".git", "__MACOSX", "Thumbs.db", "desktop.ini")
 
-Deadline = Callable[[str, str], "float | None"]  # of a student and a lab
+Limits = Callable[[str, str], list[float]]  # of a student and a lab: deadlines.py
 
 
 @dataclass
@@ -106,7 +106,7 @@ class Found:
                 f'{{}}: not named {lab}.cu, and "{lab}/lab.hpp" is not included',
             ),
             ([one.path for one in self.files if not one.data.strip()], "{}: the file is empty"),
-            (archives, "{}: an archive within an archive is not opened"),
+            (archives, "{}: an archive in this place is not opened"),
             ([""] * self.too_deep, f"folders deeper than {DEPTH} are not searched"),
             (
                 [
@@ -159,28 +159,12 @@ def is_archive(name: str) -> bool:
 def unpacked(path: str) -> dict:
     """What unpack.answer says, in a process of its own: an archive that crashes or stops the library costs
     nobody else anything."""
-    receiving, sending = os.pipe()
-    if (process := os.fork()) == 0:
-        try:
-            unpack.limit_this_process()
-            with open(sending, "wb") as pipe:
-                pipe.write(json.dumps(unpack.answer(path)).encode())
-        finally:
-            os._exit(0)
-    os.close(sending)
-    deadline, data = time.monotonic() + SECONDS_TO_UNPACK, bytearray()
+    command = [sys.executable, "-B", unpack.__file__, path]
     try:
-        while select.select([receiving], [], [], max(0.0, deadline - time.monotonic()))[0]:
-            if not (chunk := os.read(receiving, 1 << 20)):
-                return json.loads(data)
-            data += chunk
-    except ValueError:
-        pass
-    finally:
-        os.close(receiving)
-        os.kill(process, signal.SIGKILL)
-        os.waitpid(process, 0)
-    return {"refused": "can't be unpacked"}
+        done = subprocess.run(command, capture_output=True, timeout=SECONDS_TO_UNPACK, check=False)
+        return json.loads(done.stdout)
+    except (subprocess.TimeoutExpired, ValueError):
+        return {"refused": "can't be unpacked"}
 
 
 class Skeletons:
@@ -259,15 +243,16 @@ def add_folder(found: Found, path: str, inside: str) -> None:
                 found.others.append(seen)
 
 
-def add_repository(
-    found: Found, one: repository.Repository, inside: str, ref: str, before: float | None
-) -> None:
+def add_repository(found: Found, one: repository.Repository, inside: str, ref: str, before: float) -> None:
     if (commit := one.commit(ref, before)) is None:
         what = f'has no branch or tag "{ref}"' if ref else "has no commit"
         found.refused.append(f"{names.shown(inside)} {what}")
         return
     sha, found.time = commit[0], max(found.time, commit[1])
-    listed = [file for file in one.files(sha) if is_wanted(file.path)]
+    there = one.files(sha)
+    listed = [file for file in there if is_wanted(file.path)]
+    others = [f"{inside}/{file.path}" for file in there if not is_wanted(file.path)]
+    found.others += sorted(others, key=lambda path: not is_archive(path))[:MAX_OTHERS]
     plain = []
     for file in sorted(listed, key=lambda file: not names.is_kernel(file.path))[:MAX_FILES]:
         seen = f"{inside}@{sha[:10]}/{file.path}"
@@ -297,7 +282,7 @@ def add_file(found: Found, path: str, inside: str) -> None:
         found.bad_files.append((inside, f"{names.shown(inside)} {data}"))
 
 
-def add_entry(found: Found, entry: Entry, ref: str, before: float | None) -> None:
+def add_entry(found: Found, entry: Entry, ref: str, before: float) -> None:
     found.late = found.late or entry.late
     kind, name, n_bad = kind_of(entry.path), entry.name, len(found.bad_files)
     if kind == "folder":
@@ -322,13 +307,14 @@ def add_entry(found: Found, entry: Entry, ref: str, before: float | None) -> Non
     found.entries.append(name)
 
 
-def look_into(entries: list[Entry], ref: str, before: float | None) -> Found:
+def look_into(entries: list[Entry], ref: str, before: float) -> Found:
     found = Found()
     for entry in entries:
         try:
             add_entry(found, entry, ref, before)
         except OSError as error:
             found.refused.append(f"{names.shown(entry.name)} can't be read: {error.strerror}")
+    found.files = [one for one in found.files if one.time <= before]
     return found
 
 
@@ -444,21 +430,24 @@ def ingest(
     wanted: list[str],
     skeletons: dict[str, str] | None = None,
     ref: str = "",
-    deadline: Deadline = lambda student, lab: None,
+    limits: Limits = lambda student, lab: [],
 ) -> tuple[list[Submission], list[str]]:
     """Returns every student's submission for each of some labs, and these labs: `wanted`, else those whose
     skeleton somebody has changed, else those with a usable file, else all, so that everybody gets the
-    reason. `ref`: the branch or tag of repositories."""
+    reason. `ref`: the branch or tag of repositories. Of several versions (commits, numbered copies), the newest
+    before the first of the limits counts for which there is one; what a fork began with is none."""
     students = collect(folder)
     known = Skeletons(skeletons or {})
     chosen = {}
     for student, entries in students.items():
-        looked: dict[float | None, Found] = {}
+        looked: dict[float, Found] = {}
         for lab in wanted or all_labs:
-            before = deadline(student, lab)
-            if before not in looked:
-                looked[before] = look_into(entries, ref, before)
-            chosen[student, lab] = choose(looked[before], student, lab, all_labs, known)
+            for before in (*limits(student, lab), math.inf):
+                if before not in looked:
+                    looked[before] = look_into(entries, ref, before)
+                one = chosen[student, lab] = choose(looked[before], student, lab, all_labs, known)
+                if one.source is not None and not known.is_unchanged(lab, one.source):
+                    break
     usable = [one for one in chosen.values() if one.source is not None]
     changed = {one.lab for one in usable if not known.is_unchanged(one.lab, one.source)}
     changed = changed or {one.lab for one in usable}

@@ -11,6 +11,7 @@ what a student's computer said.
 """
 
 import contextlib
+import math
 import os
 import pathlib
 import shutil
@@ -49,14 +50,13 @@ class Repository:
             return b""
         return done.stdout if done.returncode == 0 else b""
 
-    def commit(self, ref: str, before: float | None) -> tuple[str, float] | None:
+    def commit(self, ref: str, before: float) -> tuple[str, float] | None:
         """`ref`: a tag, whose commit it is; or a branch of its origin, or one here ("": the one that is checked
-        out), of which it is the newest commit before that time, or where there is none, the newest of all."""
-        in_time = [] if before is None else [[f"--min-age={int(before)}"]]
+        out), of which it is the newest commit before that time."""
+        limit = [] if before == math.inf else [f"--min-age={int(before)}"]
         branches = [f"refs/remotes/origin/{ref}", f"refs/heads/{ref}"] if ref else ["HEAD"]
         ways = [([], f"refs/tags/{ref}")] if ref else []
-        ways += [(limit, branch) for branch in branches for limit in (*in_time, [])]
-        for limit, name in ways:
+        for limit, name in [*ways, *((limit, branch) for branch in branches)]:
             if said := self.git("rev-list", "--max-count=1", "--timestamp", *limit, name, "--"):
                 time, sha = said.decode().split()
                 return sha, float(time)

@@ -16,7 +16,7 @@ import subprocess
 class Scorer:
     def __init__(self, labcli: str, catalogue: dict) -> None:
         self.labcli = labcli
-        self.table = {"catalogue": catalogue, "points": {}}
+        self.table = {"catalogue": catalogue}
         self.process: subprocess.Popen[str] | None = None
 
     @functools.cached_property

@@ -10,15 +10,13 @@ import difflib
 import pathlib
 import tomllib
 import zoneinfo
-from collections.abc import Callable, Iterable
-from dataclasses import MISSING, dataclass, field, fields, replace
+from collections.abc import Iterable
+from dataclasses import MISSING, dataclass, field, fields, is_dataclass, replace
 from typing import Annotated, Any, get_args, get_origin, get_type_hints
 
+from ending import Problem
+
 NAME = "class.toml"
-
-
-class Problem(Exception):
-    """For the person at the keyboard: what is wrong and what to do."""
 
 
 def meant(word: str, known: Iterable[str]) -> str:
@@ -28,131 +26,73 @@ def meant(word: str, known: Iterable[str]) -> str:
 
 
 # --- What may stand where ---
-# A kind takes where a value stands and the value, and gives what is used for it, or raises a Problem.
 
-Kind = Callable[[str, Any], Any]
-
-
-def checked(kinds: type | tuple[type, ...], what: str) -> Kind:
-    def read(where: str, value: Any) -> Any:
-        if not isinstance(value, kinds) or (isinstance(value, bool) and kinds is not bool):
-            raise Problem(f"{where} must be {what}.")
-        return value
-
-    return read
+WORDS: dict[Any, str] = {
+    str: "a text in quotes",
+    float: "a number",
+    int: "a whole number",
+    datetime.datetime: "a date and a time: 2026-10-05T23:59:00",
+    list: 'a list of texts: ["a", "b"]',
+    dict: "a table",
+}
 
 
-text = checked(str, "a text in quotes")
-time = checked(datetime.datetime, "a date and a time: 2026-10-05T23:59:00")
-
-
-def number(most: float = 1e6, whole: bool = False) -> Kind:
-    of_kind = checked(int, "a whole number") if whole else checked((int, float), "a number")
-
-    def read(where: str, value: Any) -> float:
-        if not 0 <= of_kind(where, value) <= most:
-            raise Problem(f"{where} must be from 0 to {most:g}.")
-        return value
-
-    return read
-
-
-def one_of(*values: str) -> Kind:
-    def read(where: str, value: Any) -> str:
-        if text(where, value) not in values:
-            raise Problem(f'{where} must be {" or ".join(values)}, and not "{value}".')
-        return value
-
-    return read
-
-
-def texts(where: str, value: Any) -> list[str]:
-    value = [value] if isinstance(value, str) else value
-    if not isinstance(value, list) or not all(isinstance(one, str) for one in value):
-        raise Problem(f'{where} must be a list of texts: ["a", "b"].')
-    return value
-
-
-def zone(where: str, value: Any) -> datetime.tzinfo:
+def zone(where: str, value: str) -> datetime.tzinfo:
     try:
-        return datetime.UTC if text(where, value) == "UTC" else zoneinfo.ZoneInfo(value)
+        return datetime.UTC if value == "UTC" else zoneinfo.ZoneInfo(value)
     except (zoneinfo.ZoneInfoNotFoundError, ValueError):
         unknown = f'"{value}" is not known on this machine: Europe/Berlin, for example'
         raise Problem(f"{where} {unknown} (Debian's package tzdata has the list).") from None
 
 
-def each(kind: Kind) -> Kind:
-    """A table whose keys are names."""
-
-    def read(where: str, value: Any) -> dict:
-        if not isinstance(value, dict):
-            raise Problem(f"{where} must be a table.")
-        return {key: kind(f"{where}.{key}", one) for key, one in value.items()}
-
-    return read
-
-
-def table(of: type) -> Kind:
+def table(of: type, where: str, value: dict) -> dict:
     """A table whose keys are the fields of a dataclass; it needs those without a default."""
-
-    def read(where: str, value: Any) -> dict:
-        found, spec = {}, get_type_hints(of, include_extras=True)
-        for key, one in each(lambda _, one: one)(where, value).items():
-            name = f"{where} {key}" if where.endswith(":") else f"{where}.{key}"
-            if key not in spec:
-                raise Problem(f"{name} is unknown here. {meant(key, spec)}")
-            found[key] = kind_of(spec[key])(name, one)
-        for one in fields(of):
-            needed = one.default is MISSING and one.default_factory is MISSING
-            if needed and not str(found.get(one.name, "")).strip():
-                raise Problem(f"{where}.{one.name} is missing.")
-        return found
-
-    return read
+    found, spec = {}, get_type_hints(of, include_extras=True)
+    for key, one in value.items():
+        name = f"{where} {key}" if where.endswith(":") else f"{where}.{key}"
+        if key not in spec:
+            raise Problem(f"{name} is unknown here. {meant(key, spec)}")
+        found[key] = checked(spec[key], name, one)
+    for one in fields(of):
+        needed = one.default is MISSING and one.default_factory is MISSING
+        if needed and not str(found.get(one.name, "")).strip():
+            raise Problem(f"{where}.{one.name} is missing.")
+    return found
 
 
-def rows(kind: Kind) -> Kind:
-    def read(where: str, value: Any) -> list:
+def checked(hint: Any, where: str, value: Any) -> Any:
+    """The value, if it is of the type; a table as a dictionary. Annotated has the words or the largest number that
+    are possible."""
+    hint, limit = get_args(hint) if get_origin(hint) is Annotated else (hint, None)
+    hint = get_args(hint)[0] if type(None) in get_args(hint) else hint
+    inner, of = get_args(hint), dict if is_dataclass(hint) else get_origin(hint) or hint
+    if of is list and is_dataclass(inner[0]):
         if not isinstance(value, list):
             raise Problem(f"{where} must be written as [[{where.split()[-1]}]].")
-        return [kind(f"{where}[{at}]", one) for at, one in enumerate(value, 1)]
-
-    return read
-
-
-def group(where: str, value: Any) -> tuple[list[str], list[str]]:
-    found = table(Group)(where, value if isinstance(value, dict) else {"members": value})
-    return found.get("members", []), found.get("labs", [])
-
-
-SIMPLE: dict[Any, Kind] = {
-    str: text,
-    float: number(),
-    float | None: number(),
-    int: number(1000, whole=True),
-    int | None: number(1000, whole=True),
-    datetime.datetime | None: time,
-    datetime.tzinfo: zone,
-    list[str]: texts,
-    list[pathlib.Path]: texts,
-    pathlib.Path | None: text,
-}
-
-
-def kind_of(hint: Any) -> Kind:
-    if get_origin(hint) is Annotated:
-        return hint.__metadata__[0]
-    if get_origin(hint) is dict:
-        return each(kind_of(get_args(hint)[1]))
-    if get_origin(hint) is list and hint not in SIMPLE:
-        return rows(kind_of(get_args(hint)[0]))
-    return SIMPLE[hint] if hint in SIMPLE else table(hint)
+        return [checked(inner[0], f"{where}[{at}]", one) for at, one in enumerate(value, 1)]
+    if hint is Group and not isinstance(value, dict):
+        value = {"members": value}
+    if of is list and isinstance(value, str):
+        value = [value]
+    of = str if of is datetime.tzinfo else of
+    is_one = isinstance(value, (int, float) if of is float else of) and not isinstance(value, bool)
+    if not is_one or (of is list and not all(isinstance(one, str) for one in value)):
+        raise Problem(f"{where} must be {WORDS[of]}.")
+    if of is dict and inner:
+        return {key: checked(inner[1], f"{where}.{key}", one) for key, one in value.items()}
+    if of is dict:
+        return table(hint, where, value)
+    if of is str and limit and value not in limit:
+        raise Problem(f'{where} must be {" or ".join(limit)}, and not "{value}".')
+    if of in (int, float) and not 0 <= value <= (most := limit or (1000 if of is int else 1e6)):
+        raise Problem(f"{where} must be from 0 to {most:g}.")
+    return zone(where, value) if hint is datetime.tzinfo else value
 
 
 # --- What class.toml holds ---
 
-Counts = Annotated[str, one_of("best", "latest")]
-Percent = Annotated[float, number(100)]
+Counts = Annotated[str, ("best", "latest")]
+Percent = Annotated[float, 100]
 
 
 @dataclass(frozen=True)
@@ -169,7 +109,8 @@ class Lab:
     late: Late = Late()
     slip_days: int | None = None  # of a student's, that this lab may use; None: all
     column: str = ""  # its name in the tables of a platform
-    bonus_column: str = ""  # that of its bonus in Canvas, which makes an assignment of a column that it does not know; "": none
+    # That of its bonus in Canvas, which makes an assignment of a column that it does not know; "": none.
+    bonus_column: str = ""
 
 
 @dataclass(frozen=True)
@@ -211,17 +152,13 @@ class Settings:
     title: str = "Class"
     roster: list[pathlib.Path] = field(default_factory=list)
     counts: Counts = "best"
-    bonus: Annotated[str, one_of("separate", "added", "capped")] = (
-        "separate"  # from the points; or "added" to them, without or with ("capped") the lab's most points as the limit
-    )
-    times: pathlib.Path | None = None  # a table of times of submission
+    # From the points; or "added" to them, without or with ("capped") the lab's most points as the limit.
+    bonus: Annotated[str, ("separate", "added", "capped")] = "separate"
     timezone: datetime.tzinfo = datetime.UTC
     slip_days: int = 0  # late days of every student that cost nothing
     late: Late = Late()
     labs: dict[str, Lab] = field(default_factory=dict)
-    groups: Annotated[dict[str, tuple[list[str], list[str]]], each(group)] = field(
-        default_factory=dict
-    )  # members, labs ([]: all)
+    groups: dict[str, Group] = field(default_factory=dict)
     aliases: dict[str, str] = field(default_factory=dict)  # the name of a submission: a student's id
     extensions: list[Extension] = field(default_factory=list)
     excused: list[Excused] = field(default_factory=list)
@@ -238,7 +175,7 @@ class Settings:
 
 
 def parse(path: pathlib.Path, data: dict) -> Settings:
-    found = table(Settings)(f"{path}:", data)
+    found = table(Settings, f"{path}:", data)
     settings = Settings(timezone=found.pop("timezone", datetime.UTC))
     late = settings.late = Late(**found.pop("late", {}))
 
@@ -258,9 +195,8 @@ def parse(path: pathlib.Path, data: dict) -> Settings:
         inherited = {"counts": found.get("counts", settings.counts), "column": name}
         own_late = replace(late, **row.pop("late", {}))
         settings.labs[name] = Lab(**(inherited | local(row)), late=own_late)
+    settings.groups = {name: Group(**row) for name, row in found.pop("groups", {}).items()}
     settings.roster = [path.parent / one for one in found.pop("roster", [])]
-    if times := found.pop("times", ""):
-        settings.times = path.parent / times
     return replace(settings, **found)
 
 
@@ -268,7 +204,7 @@ def check_labs(settings: Settings, known: set[str]) -> None:
     """Raises a Problem for a lab that does not exist: its rules would apply to nothing, and those of the real
     one would be lost."""
     named = [(f"labs.{lab}", lab) for lab in settings.labs]
-    named += [(f"groups.{group}", lab) for group, (_, labs) in settings.groups.items() for lab in labs]
+    named += [(f"groups.{name}", lab) for name, of in settings.groups.items() for lab in of.labs]
     named += [(where, one.lab) for where, one in settings.decisions() if one.lab]
     for where, lab in named:
         if lab not in known:

@@ -1,18 +1,13 @@
 # SPDX-License-Identifier: MIT
-"""The text of a CUDA file: how it is encoded, its tokens."""
+"""The text of a CUDA file: how it is encoded, its code."""
 
 import codecs
 import re
 
-# Takes linear time for any text: an unclosed string ends with its line.
-TOKEN = re.compile(
-    r"""
-    (?P<skip> \s+ | //(?:\\\n|[^\n])* | /\*.*?(?:\*/|\Z) )
-  | (?P<text> "(?:\\.|[^"\\\n])*"? | '(?:\\.|[^'\\\n])*'? )
-  | (?P<number> \.?\d(?:[eEpP][+-]|['\w.])* )
-  | (?P<word> \w+ )
-  | (?P<sign> <<<|>>>|<<=|>>=|->|::|\+\+|--|<<|>>|<=|>=|==|!=|&&|\|\||[-+*/%&|^]=|. )""",
-    re.X | re.S,
+# Numbers and strings, which stay as they are; blanks and comments. Takes linear time for any text: an unclosed
+# string ends with its line.
+KEPT_OR_LEFT_OUT = re.compile(
+    r"""(\d[\w.']*|"(?:\\.|[^"\\\n])*"?|'(?:\\.|[^'\\\n])*'?)|\s+|//(?:\\\n|[^\n])*|/\*.*?(?:\*/|\Z)""", re.S
 )
 
 
@@ -33,6 +28,6 @@ def text_of(data: bytes) -> tuple[str, str]:
     return data.decode("utf-8-sig", "replace"), ""
 
 
-def code_of(text: str) -> list[str]:
+def code_of(text: str) -> str:
     """Without blanks and comments, which differ between editions of a skeleton and between editors."""
-    return [match.group() for match in TOKEN.finditer(text) if match.lastgroup != "skip"]
+    return KEPT_OR_LEFT_OUT.sub(lambda match: match[1] or "", text)

@@ -1,7 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""./lab submit: packs your labs' files into one archive to hand in, and says what is in it and what it
-lacks."""
+"""./lab submit: grades your labs' files, packs them into one archive to hand in, and says what is in it."""
 
 import argparse
 import hashlib
@@ -16,6 +15,7 @@ import zipfile
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent))
 
+from ending import Problem, run_to_end
 from ingest import read_plain
 
 EPILOG = """
@@ -23,10 +23,6 @@ Only labs/LAB/LAB.cu is packed; other files would not be looked at. Without
 names: every lab in which a task is implemented. Before packing, your files are
 graded on the simulator, so that you see what you hand in.
 """
-
-
-class Problem(Exception):
-    pass
 
 
 def arguments(argv: list[str]) -> argparse.Namespace:
@@ -42,14 +38,8 @@ def arguments(argv: list[str]) -> argparse.Namespace:
     return parser.parse_args(argv)
 
 
-def command(words: list[str], **options) -> subprocess.CompletedProcess:
-    return subprocess.run(
-        words, stdin=subprocess.DEVNULL, text=True, errors="replace", check=False, **options
-    )
-
-
 def labs_here(labcli: str, wanted: list[str]) -> list[str]:
-    done = command([labcli, "list", "--json"], capture_output=True)
+    done = subprocess.run([labcli, "list", "--json"], stdout=subprocess.PIPE, check=False)
     known = [lab["id"] for lab in json.loads(done.stdout)["labs"]] if done.returncode == 0 else []
     known = [lab for lab in known if lab != "demo"]  # the student edition's, which nobody submits
     for lab in wanted:
@@ -75,11 +65,11 @@ def read_files(root: pathlib.Path, labs: list[str]) -> dict[str, bytes]:
 
 
 def grade(labcli: str, labs: list[str]) -> dict[str, dict]:
-    """What each lab is worth on the simulator, as ./lab grade has it."""
+    """What ./lab grade says of each lab on the simulator; it also prints its table."""
     with tempfile.TemporaryDirectory() as folder:
         path = pathlib.Path(folder) / "result.json"
         words = [labcli, "grade", *labs, "--device", "sim", "--json", str(path)]
-        code = command(words, stdout=subprocess.DEVNULL).returncode
+        code = subprocess.run(words, stdin=subprocess.DEVNULL, check=False).returncode
         if not path.exists():
             raise Problem(
                 f"The files could not be graded (exit code {code}); --no-check packs them all the same."
@@ -124,34 +114,17 @@ def run(options: argparse.Namespace) -> int:
     files = {lab: files[lab] for lab in labs}
     path = pathlib.Path(options.out)
     pack(path, files)
-    print(f"Packed into {path}:")
+    print(f"Packed into {path}:", flush=True)
     for lab, data in files.items():
         print(f"  labs/{lab}/{lab}.cu  {len(data)} bytes, SHA-256 {hashlib.sha256(data).hexdigest()[:16]}…")
-        for task in results.get(lab, {}).get("tasks", []):
-            if task["verdict"] != "OK" and not (task["bonus"] and task["verdict"] == "NOT_IMPLEMENTED"):
-                warned = f"{task['verdict']}: ./lab grade {lab} --task {task['id']}"
-                if task["verdict"] == "NOT_IMPLEMENTED":
-                    warned = "not implemented: 0 points"
-                print(f"    warning: {task['id']}: {warned}")
-        if lab in results:
-            print(
-                f"    {results[lab]['points']} of {results[lab]['max_points']} points here, simulated; the course's machine gives the grade"
-            )
+    if results:
+        print("The table above has your points here. The course's machine gives the grade.")
     return 0
 
 
-def main() -> int:
-    try:
-        return run(arguments(sys.argv[1:]))
-    except Problem as problem:
-        print(f"lab: {problem}", file=sys.stderr)
-    except KeyboardInterrupt:
-        pass
-    return 1
+def main() -> None:
+    run_to_end(lambda: run(arguments(sys.argv[1:])))
 
 
 if __name__ == "__main__":
-    try:
-        sys.exit(main())
-    except SystemExit as end:
-        sys.exit(1 if end.code not in (0, None) else 0)
+    main()

@@ -4,15 +4,18 @@ own, with little memory and time.
 
     answer(path)      {"refused": reason or "", "files": {name: base64}, "others": [names]}
 
-An archive within the archive is opened, too; one within that is not. Nothing is ever written: links, pipes, absolute names and "..", which do harm when an archive is unpacked, are
-refused by name. What an archive says of its sizes is not believed: reading stops at the limits.
+An archive within the archive is opened, too; one within that is not. Nothing is ever written: links, pipes,
+absolute names and "..", which do harm when an archive is unpacked, are refused by name. What an archive says of
+its sizes is not believed: reading stops at the limits.
 """
 
 import base64
 import io
+import json
 import pathlib
 import resource
 import stat
+import sys
 import tarfile
 import zipfile
 from collections.abc import Callable
@@ -159,3 +162,8 @@ def limit_this_process() -> None:
     resource.setrlimit(resource.RLIMIT_AS, (1 << 30, 1 << 30))
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
     resource.setrlimit(resource.RLIMIT_CPU, (SECONDS, SECONDS))
+
+
+if __name__ == "__main__":
+    limit_this_process()
+    print(json.dumps(answer(sys.argv[1])))

@@ -32,7 +32,7 @@ def catalogue_of(labcli: str) -> dict:
 
 
 def options(**given: object) -> list[str]:
-    """Of a command line: --known FILE for known=FILE; what is None or empty is left out."""
+    """Of a command line: --work FILE for work=FILE; what is None or empty is left out."""
     named = {name.replace("_", "-"): value for name, value in given.items() if value}
     return [word for name, value in named.items() for word in (f"--{name}", str(value))]
 

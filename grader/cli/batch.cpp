@@ -28,15 +28,13 @@
 #include "compile/session_runner.hpp"
 #include "device.hpp"
 #include "grading/grade.hpp"
-#include "grading/planning/seed.hpp"
 #include "grading/planning/select.hpp"
 #include "grading/progress.hpp"
 #include "grading/scoring/rescore.hpp"
 #include "layout.hpp"
 #include "registry.hpp"
 #include "report/edition.hpp"
-#include "report/html.hpp"
-#include "report/read_result.hpp"
+#include "report/formats.hpp"
 #include "report/report_file.hpp"
 
 namespace course::grader::cli {
@@ -45,8 +43,9 @@ using nlohmann::json;
 
 struct BatchOptions {
   std::vector<std::string> labs;
-  std::string device = "sim", task, seed = "1", out;
-  std::string harness, source, work, baselines, known, html, student_html, student_json, isolation = "full";
+  std::string device = "sim", task, out;
+  std::uint64_t seed = 1;
+  std::string harness, source, work, baselines, html, student_html, student_json, isolation = "full";
   bool compile_only = false, graded = false, measure = false;
 };
 
@@ -78,10 +77,8 @@ Result<Ready> get_ready(const BatchOptions& options) {
   if (!labs) return labs.error();
   const Result<Layout> layout = find_layout();
   if (!layout) return layout.error();
-  const Result<std::uint64_t> seed = parse_seed(options.seed);
-  if (!seed) return seed.error();
   Ready ready{*layout, *labs, {}};
-  ready.how.seed = *seed;
+  ready.how.seed = options.seed;
   ready.how.device = options.device == "gpu" ? lab::DeviceKind::gpu : lab::DeviceKind::sim;
   ready.how.jobs = 1;
   ready.how.check_every_size = options.graded;
@@ -170,14 +167,6 @@ int run_one(const BatchOptions& options) {
     ready->how.baselines = &baselines;
   }
 
-  Result<RunResult> known = RunResult{};
-  if (!options.known.empty()) {
-    known = read_result(options.known);
-    if (!known) return fail(known.error().text);
-    if (known->seed != ready->how.seed) return fail(fmt::format("{} has another seed", options.known));
-    ready->how.known = &*known;
-  }
-
   const Layout& layout = ready->layout;
   const sandbox::Machine& machine = isolation_here(layout);
   if (options.graded && machine.level < *sandbox::isolation_named(options.isolation))
@@ -203,7 +192,6 @@ int run_one(const BatchOptions& options) {
   const RunnerFactory factory = [&](const lab::Problem&, lab::DeviceKind device) {
     return session_runner(layout, work + "/runner", device, context);
   };
-  ready->how.reference = reference_runners(ready->layout, context);
   Progress silent(Progress::Form::silent);
   RunResult result =
       grade({{ready->labs.front(), built.verdict, built.message}}, ready->how, factory, silent);
@@ -274,7 +262,6 @@ void add_batch(CLI::App& app, Run& run) {
   one->add_option("--student-html", options->student_html, "A page for the student: without seeds");
   one->add_option("--student-json", options->student_json, "The same as JSON");
   one->add_option("--baselines", options->baselines, "What batch-baselines wrote");
-  one->add_option("--known", options->known, "An earlier result: run only the cases that it lacks");
   one->add_flag("--compile-only", options->compile_only, "Stop after compiling");
   one->add_flag("--graded", options->graded, "Refuse below --isolation");
   one->add_option("--isolation", options->isolation, "none, limits, namespaces or full")

@@ -21,15 +21,10 @@
 #include <string_view>
 #include <vector>
 
-#include "bench/html.hpp"
-#include "bench/published.hpp"
-#include "bench/results.hpp"
-#include "bench/sandboxed.hpp"
-#include "bench/scaling.hpp"
+#include "bench/tables.hpp"
 #include "cli/commands.hpp"
 #include "compile/build.hpp"
-#include "compile/compile_file.hpp"
-#include "compile/session_runner.hpp"
+#include "compile/recipe.hpp"
 #include "device.hpp"
 #include "grading/planning/select.hpp"
 #include "grading/progress.hpp"
@@ -46,11 +41,11 @@ namespace fs = std::filesystem;
 
 struct BenchOptions {
   std::vector<std::string> labs;
-  std::string device = "auto", json, csv, html, from, cccl;
+  std::string device = "auto", json, cccl;
   std::vector<std::uint64_t> sizes;
   std::vector<unsigned> gpus;  // of a lab for several devices
   unsigned runs = 200;
-  bool hot = false, mine = false, published = false, no_cpu = false, kinds = false;
+  bool mine = false, no_cpu = false, kinds = false;
 };
 
 constexpr const char* kBenchFooter = R"(
@@ -61,12 +56,10 @@ and labelled so. Times of different runs differ; compare within one.
 
 Examples:
   ./lab bench reduction                        the course's solutions
-  ./lab bench --sizes 2^20,2^24 --json mine.json --csv mine.csv
-  ./lab bench sat --html sat.html              tables of times and rates
+  ./lab bench --sizes 2^20,2^24 --json mine.json
   ./lab bench scan --mine                      your kernels beside solutions
   ./lab bench radix_sort --cccl DIR/cccl       beside a newer CUB, too
-  ./lab bench multi_gpu --gpus 1,2,4           strong and weak scaling
-  ./lab bench reduction --published            the published run)";
+  ./lab bench multi_gpu --gpus 1,2,4           strong and weak scaling)";
 
 std::string contents(const std::string& path) {
   std::ostringstream out;
@@ -85,34 +78,6 @@ std::vector<std::uint64_t> sizes_for(const BenchOptions& options, lab::DeviceKin
   if (!options.sizes.empty()) return options.sizes;
   if (device == lab::DeviceKind::sim) return {1 << 16, 1 << 18, 1 << 20};
   return {1 << 20, 1 << 24, 1 << 28};
-}
-
-// ninja's command for linking the bench program of a student's file, with placeholders for the object and the
-// program.
-Result<Recipe> bench_recipe(const Layout& layout, const std::string& lab, const std::string& target) {
-  const auto said = run_process({"ninja", "-C", layout.build, "-t", "commands", "-s", target});
-  if (!said) return said.error();
-  Recipe recipe;
-  recipe.link = "cd " + shell_word(layout.build) + " &&";
-  std::istringstream words(said->exit_code == 0 ? said->output : "");
-  for (std::string word; words >> word;) {
-    if (fs::path(word).filename() == "ccache") continue;  // the sandbox need not show it
-    if (word == target) word = "{runner}";
-    if (word.starts_with(target + ".p/") && word.ends_with(lab + ".cu.o")) word = "{object}";
-    constexpr std::string_view kToLinker =
-        "-Xlinker=";  // before a library: common/harness/remote/libnccl.so.2
-    const std::string file = word.substr(word.starts_with(kToLinker) ? kToLinker.size() : 0);
-    const bool is_linked = file.ends_with(".o") || file.ends_with(".a") || file.find(".so.") != file.npos;
-    if (is_linked && !file.starts_with('-') && !file.starts_with('/')) recipe.linked.push_back(file);
-    recipe.link += " " + word;
-  }
-  for (const char* hole : {"{object}", "-o {runner}"}) {
-    if (recipe.link.find(hole) == std::string::npos)
-      return Error{
-          fmt::format("ninja does not say how {} is linked:\n{}", target, first_lines(said->output, 20))};
-  }
-  recipe.link += " -Xcompiler=-fno-lto,-fno-use-linker-plugin";
-  return recipe;
 }
 
 // Compiles a lab's library baselines with the CUB and Thrust in the folder `cccl` instead of the toolkit's,
@@ -147,25 +112,6 @@ Result<std::string> build_peers(const Layout& layout, const std::string& lab, co
   return file;
 }
 
-// Compiles and screens a student's file as for a grade and links it in the sandbox, too. Returns the path of
-// the program.
-Result<std::string> build_mine(const Layout& layout, const std::string& lab, const std::string& target) {
-  BuildOptions how;
-  how.machine = &isolation_here(layout);
-  const std::string labs[] = {lab};
-  BuildOutcome outcome = build_runners(layout, labs, how).at(lab);
-  auto program = runner_of(layout, lab, false);
-  if (!program) return program.error();
-  if (outcome.verdict == lab::Verdict::ok) {
-    const auto recipe = bench_recipe(layout, lab, target);
-    if (!recipe) return recipe.error();
-    if (const auto done = run_ninja(layout, recipe->linked); !done) return done.error();
-    outcome = link_object(layout, *recipe, lab, fs::path(*program).parent_path().string(), how);
-  }
-  if (outcome.verdict == lab::Verdict::ok) return program;
-  return Error{fmt::format("labs/{}: {}\n{}", lab, lab::name_of(outcome.verdict), outcome.message)};
-}
-
 // The numbers of GPUs on which a lab for several devices is measured. One is always among them, because
 // efficiencies are relative to it. {0} for a lab of one device.
 Result<std::vector<unsigned>> gpus_for(const BenchOptions& options, const lab::Problem& problem,
@@ -188,15 +134,8 @@ Result<std::string> run_program(const Layout& layout, const BenchOptions& option
                                 const std::vector<std::uint64_t>& sizes, const std::string& lab,
                                 bool solutions, bool with_cpu, unsigned gpus = 0) {
   const std::string target = fmt::format("{}/bench_{}", solutions ? "solutions" : "labs", lab);
-  std::string program = layout.build + "/" + target;
-  if (solutions) {
-    if (const auto built = run_ninja(layout, {target}, 1200); !built)
-      return Error{fmt::format("{} does not build:\n{}", target, built.error().text)};
-  } else {
-    auto mine = build_mine(layout, lab, target);
-    if (!mine) return mine.error();
-    program = std::move(*mine);
-  }
+  if (const auto built = run_ninja(layout, {target}, 1200); !built)
+    return Error{fmt::format("{} does not build:\n{}", target, built.error().text)};
   ProcessOptions how;
   const std::string file = fmt::format("{}/{}.{}.json", layout.build, target, getpid());
   std::string libraries = device == lab::DeviceKind::sim ? layout.simulator_dir() : layout.toolkit_lib_dir;
@@ -208,23 +147,22 @@ Result<std::string> run_program(const Layout& layout, const BenchOptions& option
   const char* before = std::getenv("LD_LIBRARY_PATH");
   how.seconds = 3600;
   how.environment = {"LD_LIBRARY_PATH=" + libraries + (before != nullptr ? std::string(":") + before : "")};
-  std::vector<std::string> command = {program, "--sizes", fmt::format("{}", fmt::join(sizes, ",")), "--runs",
+  std::vector<std::string> command = {layout.build + "/" + target,
+                                      "--json",
+                                      file,
+                                      "--sizes",
+                                      fmt::format("{}", fmt::join(sizes, ",")),
+                                      "--runs",
                                       std::to_string(options.runs)};
   if (gpus > 0) {
     command.insert(command.end(), {"--gpus", std::to_string(gpus)});
     how.environment.push_back(fmt::format("SIM_DEVICES={}", gpus));
   }
-  if (options.hot) command.emplace_back("--hot");
   if (options.kinds) command.emplace_back("--kinds");
   if (options.no_cpu || !with_cpu) command.emplace_back("--no-cpu");
-  if (!solutions) {
-    auto text = run_sandboxed(layout, std::move(command), device, libraries, how, gpus > 0);
-    return text ? std::move(text) : Error{fmt::format("bench of labs/{} {}", lab, text.error().text)};
-  }
-  command.insert(command.end(), {"--json", file});
   Progress progress;
   std::string peers;
-  if (!options.cccl.empty()) {
+  if (solutions && !options.cccl.empty()) {
     progress.begin("compiling the libraries in " + options.cccl, 0);
     auto built = build_peers(layout, lab, options.cccl);
     if (!built) return built.error();
@@ -239,28 +177,33 @@ Result<std::string> run_program(const Layout& layout, const BenchOptions& option
   fs::remove(file, ignored);
   if (!peers.empty()) fs::remove(peers, ignored);
   if (!ran) return ran.error();
-  if (ran->timed_out) return Error{fmt::format("bench of {} took too long: fewer --sizes", lab)};
+  if (ran->timed_out) return Error{fmt::format("{} took too long: fewer --sizes", target)};
   if (ran->exit_code != 0)
-    return Error{fmt::format("bench of {} failed:\n{}", lab, first_lines(tame(ran->output), 40))};
+    return Error{fmt::format("{} failed:\n{}", target, first_lines(tame(ran->output), 40))};
   return text;
 }
 
 // If a lab fails after others were measured, the result has those, and `trouble` says what happened.
 Result<std::string> measure(const Layout& layout, const BenchOptions& options,
                             const std::vector<const lab::Problem*>& labs, std::string& trouble) {
-  const auto device = choose_device(options.device, layout);
-  if (!device) return device.error();
-  Progress progress;
   // The student edition has no solutions. There only the student's kernels are measured, beside CPU and
   // memory.
   std::error_code ignored;
   const bool have_solutions = fs::exists(layout.root + "/solutions", ignored);
   const bool mine = options.mine || !have_solutions;
-  const auto gpus = gpus_for(options, *labs.front(), *device);  // the labs are of one kind
-  if (!gpus) return gpus.error();
-  progress.begin("Measuring", labs.size() * gpus->size() * ((have_solutions ? 1u : 0u) + (mine ? 1u : 0u)));
+  fmt::print(stderr, "lab: timing {}; --no-cpu and --sizes take less time\n",
+             !mine            ? "the course's solutions (--mine adds your kernels)"
+             : have_solutions ? "the course's solutions and your kernels"
+                              : "your kernels");
+  const auto device = choose_device(options.device, layout);
+  if (!device) return device.error();
+  Progress progress;
   std::vector<std::string> solutions, yours;
-  const auto measure_lab = [&](const std::string& id) -> Result<void> {
+  const auto measure_lab = [&](const lab::Problem& problem) -> Result<void> {
+    const std::string id(problem.manifest().id);
+    const auto gpus = gpus_for(options, problem, *device);
+    if (!gpus) return gpus.error();
+    progress.begin("Measuring " + id, gpus->size() * ((have_solutions ? 1u : 0u) + (mine ? 1u : 0u)));
     for (const bool solution : {true, false}) {
       if (!(solution ? have_solutions : mine)) continue;
       for (const unsigned n : *gpus) {
@@ -274,7 +217,7 @@ Result<std::string> measure(const Layout& layout, const BenchOptions& options,
     return {};
   };
   for (const lab::Problem* problem : labs) {
-    const Result<void> done = measure_lab(std::string(problem->manifest().id));
+    const Result<void> done = measure_lab(*problem);
     if (!done && solutions.empty() && yours.empty()) return done.error();
     if (!done) trouble = done.error().text;
     if (!done) break;
@@ -285,10 +228,13 @@ Result<std::string> measure(const Layout& layout, const BenchOptions& options,
 
 int run_bench(const BenchOptions& options) {
   auto labs = select_labs(lab::all_problems(), options.labs);
-  if (labs) labs = of_one_kind(std::move(*labs), !options.gpus.empty());
   if (!labs) return fail(labs.error().text);
-  if (labs->front()->manifest().most_devices > 1 && (options.kinds || !options.html.empty()))
-    return fail("--kinds and --html are for labs of one device");
+  const auto several = [](const lab::Problem* problem) { return problem->manifest().most_devices > 1; };
+  if (options.labs.empty())
+    std::erase_if(*labs, [&](const auto* lab) { return several(lab) == options.gpus.empty(); });
+  if (!options.gpus.empty() && !std::ranges::all_of(*labs, several))
+    return fail("--gpus is for labs for several devices, such as multi_gpu.");
+  if (options.kinds && std::ranges::any_of(*labs, several)) return fail("--kinds is for labs of one device");
   const Result<Layout> layout = find_layout();
   if (!layout) return fail(layout.error().text);
   std::error_code unreadable;
@@ -297,45 +243,16 @@ int run_bench(const BenchOptions& options) {
         fmt::format("--cccl {}: there is no cub/version.cuh; give the folder that holds cub/ and thrust/ "
                     "(of the PyPI package nvidia-cuda-cccl: nvidia/cu13/include/cccl)",
                     options.cccl));
-  for (const std::string& path : {options.json, options.csv, options.html})
-    if (!path.empty())
-      if (const auto can = check_writable(path); !can) return fail(can.error().text);
-
-  std::string json, trouble;
-  if (options.published || !options.from.empty()) {
-    const Result<std::string> path =
-        options.published ? published_results(*layout) : Result<std::string>(options.from);
-    if (!path) return fail(path.error().text);
-    json = contents(*path);
-    if (json.empty()) return fail("there is nothing to read in " + *path);
-  } else {
-    std::error_code ignored;
-    if (!fs::exists(layout->root + "/solutions", ignored)) {
-      std::fputs("lab: timing your kernels; --no-cpu and --sizes take less time\n", stderr);
-    } else if (!options.mine) {
-      std::fputs(
-          "lab: timing the course's solutions; --mine adds your kernels\n"
-          "lab: --no-cpu and --sizes take less time\n",
-          stderr);
-    }
-    auto measured = measure(*layout, options, *labs, trouble);
-    if (!measured) return fail(measured.error().text);
-    json = std::move(*measured);
-  }
-  auto results = read_bench(json);
-  if (!results) return fail(results.error().text);
-  std::erase_if(results->labs, [&](const BenchLab& l) {
-    return std::ranges::none_of(*labs, [&](const lab::Problem* p) { return p->manifest().id == l.id; });
-  });
   if (!options.json.empty())
-    if (const auto done = write_report(options.json, json); !done) return fail(done.error().text);
-  if (!options.csv.empty())
-    if (const auto done = write_report(options.csv, bench_csv(*results)); !done)
-      return fail(done.error().text);
-  if (!options.html.empty())
-    if (const auto done = write_report(options.html, bench_html(*results)); !done)
-      return fail(done.error().text);
-  std::fputs(bench_text(*results).c_str(), stdout);
+    if (const auto can = check_writable(options.json); !can) return fail(can.error().text);
+  std::string trouble;
+  const auto json = measure(*layout, options, *labs, trouble);
+  if (!json) return fail(json.error().text);
+  const auto tables = bench_text(*json);
+  if (!tables) return fail(tables.error().text);
+  if (!options.json.empty())
+    if (const auto done = write_report(options.json, *json); !done) return fail(done.error().text);
+  std::fputs(tables->c_str(), stdout);
   return trouble.empty() ? kRan : fail(trouble);
 }
 
@@ -352,7 +269,8 @@ std::string expand_power(std::string& word) {
 void add_bench(CLI::App& app, Run& run) {
   CLI::App* command = app.add_subcommand("bench", "Time a lab's rungs (--mine: yours), libraries, the CPU");
   auto options = std::make_shared<BenchOptions>();
-  command->add_option("LAB", options->labs, "Labs to time; all when none is named");
+  command->add_option("LAB", options->labs,
+                      "Labs to time; else all for one device, or with --gpus for several");
   command->add_option("--device", options->device, "auto, gpu or sim")
       ->check(CLI::IsMember({"auto", "gpu", "sim"}));
   command->add_option("--sizes", options->sizes, "Items, separated by commas: 65536 or 2^16")
@@ -365,15 +283,10 @@ void add_bench(CLI::App& app, Run& run) {
       ->delimiter(',')
       ->check(CLI::Range(1u, 8u));
   command->add_option("--runs", options->runs, "Most runs of each (200)")->check(CLI::Range(1u, 1000u));
-  command->add_flag("--hot", options->hot, "Let the data stay in the cache, if they fit");
   command->add_flag("--kinds", options->kinds, "Top rungs and libraries, every kind of input");
   command->add_flag("--mine", options->mine, "Your kernels, too");
   command->add_flag("--no-cpu", options->no_cpu, "Leave the CPU baselines out");
   command->add_option("--json", options->json, "Write the results to a file");
-  command->add_option("--csv", options->csv, "Write them as a table, one row a figure");
-  command->add_option("--html", options->html, "Write them as a page: tables of times and rates");
-  command->add_option("--from", options->from, "Show an earlier run's --json instead of measuring");
-  command->add_flag("--published", options->published, "Show the results that the handouts show");
   command->footer(kBenchFooter);
   command->callback([&run, options] { run = [options] { return run_bench(*options); }; });
 }

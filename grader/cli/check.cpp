@@ -6,6 +6,7 @@
 
 #include <cstdio>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -25,7 +26,8 @@ namespace {
 struct CheckOptions {
   std::vector<std::string> labs;
   bool solutions = false;
-  std::string task, seed;
+  std::string task;
+  std::optional<std::uint64_t> seed;  // "12345" or "0x1b2c"
 };
 
 constexpr const char* kCheckFooter = R"(
@@ -47,7 +49,7 @@ int run_check(CheckOptions options) {
   }
   const Result<Layout> layout = find_layout();
   if (!layout) return fail(layout.error().text);
-  const Result<std::uint64_t> seed = options.seed.empty() ? fresh_seed() : parse_seed(options.seed);
+  const Result<std::uint64_t> seed = options.seed ? *options.seed : fresh_seed();
   if (!seed) return fail(seed.error().text);
 
   std::vector<std::string> ids;

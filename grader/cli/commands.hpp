@@ -19,14 +19,14 @@ constexpr int kFailed = 1;
 
 // Each is defined in the file of its name.
 using AddCommand = void(CLI::App& app, Run& run);
-AddCommand add_grade, add_check, add_profile, add_bench, add_model, add_trace, add_smallest, add_report,
+AddCommand add_grade, add_check, add_profile, add_bench, add_trace, add_smallest, add_photo, add_report,
     add_list, add_points, add_isolation;
-AddCommand add_describe, add_batch, add_probe_gpu;  // hidden; batch is what ./lab grade-all is made of
+AddCommand add_batch, add_probe_gpu;  // hidden; batch is what ./lab grade-all is made of
 
 // In the order in which --help lists them.
-inline constexpr AddCommand* kCommands[] = {add_grade,  add_check,     add_profile,  add_bench,    add_model,
-                                            add_trace,  add_smallest,  add_describe, add_report,   add_list,
-                                            add_points, add_isolation, add_batch,    add_probe_gpu};
+inline constexpr AddCommand* kCommands[] = {add_grade,     add_check, add_profile,  add_bench, add_trace,
+                                            add_smallest,  add_photo, add_report,   add_list,  add_points,
+                                            add_isolation, add_batch, add_probe_gpu};
 
 // Prints "lab: …" on stderr and returns kFailed.
 int fail(const std::string& text);

@@ -5,9 +5,10 @@
 #include <CLI/CLI.hpp>
 
 #include <algorithm>
+#include <chrono>
 #include <cstdio>
-#include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <thread>
 #include <vector>
@@ -18,6 +19,7 @@
 #include "compile/build.hpp"
 #include "compile/session_runner.hpp"
 #include "device.hpp"
+#include "grading/check.hpp"
 #include "grading/explain.hpp"
 #include "grading/grade.hpp"
 #include "grading/planning/seed.hpp"
@@ -35,10 +37,11 @@ struct GradeArguments {
   std::vector<std::string> labs;
   bool solutions = false;
   std::string device = "auto";
-  std::string task, only_case, seed, first;
+  std::string task, only_case, first;
+  std::optional<std::uint64_t> seed;  // "12345" or "0x1b2c"
   ReportFiles reports;
   unsigned jobs = 0, gpus = 0;  // jobs: 0 for the default of the device
-  bool graded = false, times = false, quick = false;
+  bool graded = false, more = false;
   std::string isolation = "full";
 };
 
@@ -62,7 +65,6 @@ Result<GradeOptions> grade_options(const GradeArguments& options, Problems labs,
   out.gpus = options.gpus;
   out.solutions = options.solutions;
   out.check_every_size = options.graded;
-  out.quick = options.quick;
   out.jobs = options.jobs;
   out.baselines_kept_in = kept_baselines_folder();
   if (!options.task.empty()) {
@@ -74,24 +76,14 @@ Result<GradeOptions> grade_options(const GradeArguments& options, Problems labs,
     if (const auto known = check_case(labs, task, options.only_case); !known) return known.error();
     out.only_case = options.only_case;
   }
-  const Result<std::uint64_t> seed = options.seed.empty() ? fresh_seed() : parse_seed(options.seed);
+  const Result<std::uint64_t> seed = options.seed ? *options.seed : fresh_seed();
   if (!seed) return seed.error();
   out.seed = *seed;
   return out;
 }
 
-// The times of the compilation stages as text.
-std::string to_text(const std::map<std::string, BuildOutcome>& outcomes) {
-  std::string out;
-  for (const auto& [lab, outcome] : outcomes) {
-    for (const StageTime& time : outcome.times)
-      out += fmt::format("  {:6.2f} s  {}: {}\n", time.seconds, lab, time.stage);
-  }
-  return out;
-}
-
 std::vector<LabToGrade> build(const Layout& layout, Problems labs, const GradeArguments& options,
-                              Progress& progress, std::string& times) {
+                              Progress& progress) {
   std::vector<std::string> ids;
   for (const lab::Problem* problem : labs) ids.emplace_back(problem->manifest().id);
   progress.begin("Building", 0);
@@ -100,10 +92,8 @@ std::vector<LabToGrade> build(const Layout& layout, Problems labs, const GradeAr
   how.solutions = options.solutions;
   how.jobs = options.jobs;
   how.only_task = options.task;
-  if (options.quick) how.only_jobs = labs.front()->manifest().first_jobs;
   how.machine = &isolation_here(layout);
   const auto outcomes = build_runners(layout, ids, how);
-  times = to_text(outcomes);
   std::vector<LabToGrade> out;
   for (std::size_t i = 0; i < labs.size(); ++i) {
     const BuildOutcome& outcome = outcomes.at(ids[i]);
@@ -112,18 +102,17 @@ std::vector<LabToGrade> build(const Layout& layout, Problems labs, const GradeAr
   return out;
 }
 
-// What the case of --case printed, once for each task, unless its message shows it all.
-std::string printed_by(const RunResult& result) {
-  constexpr std::size_t kMaxLines = 200;
+// What each task printed in one case: that of --case, or else the shortest, if no failure shows another one.
+std::string printed_by(const RunResult& result, bool shortest) {
+  const std::size_t max_lines = shortest ? kMaxLinesInMessage : 200;
   std::string out;
   for (const LabResult& lab : result.labs) {
     for (const TaskResult& task : lab.tasks) {
-      if (task.cases.empty() || task.cases.front().printed.empty()) continue;
-      const CaseRecord& record = task.cases.front();
-      const auto n_lines = std::ranges::count(record.printed, '\n');
-      if (record.verdict != lab::Verdict::ok && n_lines <= kMaxLinesInMessage) continue;
-      out += fmt::format("\nPrinted by {} / {}, case {}:\n{}", lab.id, task.id, record.name,
-                         printed_lines(record.printed, kMaxLines, 2));
+      const auto record =
+          std::ranges::find_if(task.cases, [](const CaseRecord& one) { return !one.printed.empty(); });
+      if (record == task.cases.end() || (shortest && task.verdict != lab::Verdict::ok)) continue;
+      out += fmt::format("\nPrinted by {} / {}, case {}:\n{}", lab.id, task.id, record->name,
+                         printed_lines(record->printed, max_lines, 2));
     }
   }
   return out;
@@ -162,90 +151,92 @@ Result<ChosenDevice> device_for(const GradeArguments& options, Problems labs, co
   return device;
 }
 
-int run_grade(GradeArguments options) {
+// What the options ask for, checked.
+struct GradeJob {
+  std::vector<const lab::Problem*> labs;
+  Layout layout;
+  ChosenDevice device;
+  GradeOptions how;
+};
+Result<GradeJob> job_of(GradeArguments& options) {
   take_task(lab::all_problems(), options.labs, options.task);
   auto labs = select_labs(lab::all_problems(), options.labs);
-  if (!labs) return fail(labs.error().text);
-  const bool has_short_cases = options.quick || !options.first.empty();
-  if (has_short_cases && (labs->size() != 1 || options.task.empty() || options.graded))
-    return fail("Each of --first and --quick is for one task: ./lab grade LAB TASK --quick");
-  const Result<Layout> layout = find_layout();
-  if (!layout) return fail(layout.error().text);
-  const Result<ChosenDevice> device = device_for(options, *labs, *layout);
-  if (!device) return fail(device.error().text);
+  if (!labs) return labs.error();
+  if (!options.first.empty() && (labs->size() != 1 || options.task.empty() || options.graded))
+    return Error{"--first is for one task: ./lab grade LAB TASK --first FILE"};
+  Result<Layout> layout = find_layout();
+  if (!layout) return layout.error();
+  Result<ChosenDevice> device = device_for(options, *labs, *layout);
+  if (!device) return device.error();
   // On a GPU few, because each holds a case in the GPU's memory.
   const unsigned most = device->kind == lab::DeviceKind::gpu ? 4 : 2;
   if (options.jobs == 0) options.jobs = std::clamp(std::thread::hardware_concurrency() / 4, 2u, most);
   Result<GradeOptions> how = grade_options(options, *labs, device->kind);
-  if (!how) return fail(how.error().text);
-  if (const auto able = check_all_writable(options.reports); !able) return fail(able.error().text);
-  if (const auto able = check_writable(options.first); !able) return fail(able.error().text);
-
+  if (!how) return how.error();
+  if (const auto able = check_all_writable(options.reports); !able) return able.error();
+  if (const auto able = check_writable(options.first); !able) return able.error();
   if (options.graded) {
-    if (const auto able = require(isolation_here(*layout), *sandbox::isolation_named(options.isolation));
-        !able)
-      return fail(able.error().text);
+    const sandbox::Isolation needed = *sandbox::isolation_named(options.isolation);
+    if (const auto able = require(isolation_here(*layout), needed); !able) return able.error();
   }
+  return GradeJob{std::move(*labs), std::move(*layout), std::move(*device), std::move(*how)};
+}
 
-  RunResult result;
-  std::string times;
+// Builds the labs and runs their cases; with --first, the short ones first, whose result is written at once.
+Result<RunResult> build_and_grade(const GradeArguments& options, GradeJob& job) {
+  const auto& [labs, layout, device, how] = job;
+  Progress progress;
+  const std::string started = utc_now();
+  const auto begin = std::chrono::steady_clock::now();
+  const std::vector<LabToGrade> built = build(layout, labs, options, progress);
+  const RunContext context{"", how.seed, how.solutions, how.device, how.only_case.has_value(), how.gpus};
+  job.how.source_line = source_lines_below(layout.root);
+  const RunnerFactory runners = session_runners(layout, context);
+  const sandbox::Machine& machine = isolation_here(layout);
+  const auto grade_cases = [&](bool quick) {
+    job.how.quick = quick;
+    RunResult graded = grade(built, job.how, runners, progress);
+    // With compiling: the time that a person waits for the table.
+    graded.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
+    if (job.how.device == lab::DeviceKind::gpu) graded.clocks = gpu_clocks();
+    graded.started = started;
+    graded.isolation = sandbox::name_of(machine.level);
+    graded.isolation_parts = machine.parts();
+    graded.isolation_parts.emplace_back("screening");
+    graded.graded = options.graded;
+    graded.commit = commit_of(job.layout.root);
+    if (!job.device.name.empty()) graded.device = job.device.name;
+    return graded;
+  };
+  RunResult result = grade_cases(!options.first.empty());
+  if (options.first.empty()) return result;
+  if (const auto done = write_report(options.first, json_text(result)); !done) return done.error();
+  // If a short case failed, the long ones add nothing.
+  const lab::Verdict found = result.labs.front().tasks.front().verdict;
+  const bool goes_on = found == lab::Verdict::ok || found == lab::Verdict::not_implemented;
+  return goes_on ? grade_cases(false) : std::move(result);
+}
+
+int run_grade(GradeArguments options) {
+  Result<GradeJob> job = job_of(options);
+  if (!job) return fail(job.error().text);
+  Result<RunResult> result = build_and_grade(options, *job);
+  if (!result) return fail(result.error().text);
   const bool piped = any_on_stdout(options.reports);
-  {
-    Progress progress;
-    const std::string started = utc_now();
-    const auto begin = std::chrono::steady_clock::now();
-    const auto passed = [&] {
-      return std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
-    };
-    const std::vector<LabToGrade> built = build(*layout, *labs, options, progress, times);
-    const double seconds = passed();
-    const RunContext context{"",       how->seed, how->solutions, how->device, how->only_case.has_value(),
-                             how->gpus};
-    how->reference = reference_runners(*layout, context);
-    const RunnerFactory runners = session_runners(*layout, context);
-    const auto grade_cases = [&](bool quick) {
-      how->quick = quick;
-      RunResult graded = grade(built, *how, runners, progress);
-      graded.seconds = passed();  // with compiling: the time that a person waits for the table
-      if (how->device == lab::DeviceKind::gpu) graded.clocks = gpu_clocks();
-      graded.started = started;
-      graded.isolation = sandbox::name_of(isolation_here(*layout).level);
-      graded.isolation_parts = isolation_here(*layout).parts();
-      graded.isolation_parts.emplace_back("screening");
-      graded.graded = options.graded;
-      graded.commit = commit_of(layout->root);
-      if (!device->name.empty()) graded.device = device->name;
-      return graded;
-    };
-    result = grade_cases(has_short_cases);
-    if (!options.first.empty()) {
-      const auto done = write_report(options.first, json_text(result));
-      if (!done) return fail(done.error().text);
-      // If a short case failed, the long ones add nothing.
-      const lab::Verdict found = result.labs.front().tasks.front().verdict;
-      if (found == lab::Verdict::ok || found == lab::Verdict::not_implemented)
-        result = grade_cases(options.quick);
-    }
-    times += fmt::format("  {:6.2f} s  all that was built\n  {:6.2f} s  cases and times\n", seconds,
-                         passed() - seconds);
-  }
-
-  std::fputs(to_table(result, piped ? TableStyle{} : style_for_stdout()).c_str(), piped ? stderr : stdout);
-  std::fputs(printed_by(result).c_str(), piped ? stderr : stdout);
-  if (options.times) std::fputs(times.c_str(), stderr);
-  if (const auto done = write_reports(options.reports, result); !done) return fail(done.error().text);
+  TableStyle style = piped ? TableStyle{} : style_for_stdout();
+  style.whole = options.more;
+  const TableStyle of_failures = style;
+  const bool searches = !options.graded && !piped && !job->how.only_case;
+  if (searches) style.max_messages = 0;
+  std::fputs(to_table(*result, style).c_str(), piped ? stderr : stdout);
+  if (!options.graded) std::fputs(printed_by(*result, !job->how.only_case).c_str(), piped ? stderr : stdout);
+  if (const auto done = write_reports(options.reports, *result); !done) return fail(done.error().text);
   // After the result is complete and printed, so the search neither changes nor delays it.
-  if (!options.graded && !piped && !how->only_case) {
-    std::fflush(stdout);
-    std::string smallest;
-    {
-      Progress progress;
-      progress.begin("Looking for a small input that fails", 0);
-      smallest = smallest_failures(*layout, result, options.solutions);
-    }
-    std::fputs(smallest.c_str(), stdout);
+  if (searches) {
+    show_failures(job->layout, *result, options.solutions, of_failures);
+    if (const auto done = write_reports(options.reports, *result); !done) return fail(done.error().text);
   }
-  return has_infra(result) ? kFailed : kRan;
+  return has_infra(*result) ? kFailed : kRan;
 }
 
 }  // namespace
@@ -273,16 +264,15 @@ void add_grade(CLI::App& app, Run& run) {
       ->add_option("--isolation", options->isolation, "What --graded needs: none, limits, namespaces or full")
       ->check(CLI::IsMember({"none", "limits", "namespaces", "full"}))
       ->capture_default_str();
-  command->add_flag("--quick", options->quick,
-                    "With one task: only short cases of its first operator and type; an answer in seconds");
   command
-      ->add_option("--first", options->first, "With one task: first the cases of --quick, as JSON; then all")
+      ->add_option("--first", options->first,
+                   "With one task: first the short cases of one operator and type, as JSON; then all")
       ->type_name("FILE");
   command
       ->add_option("--jobs", options->jobs,
                    "Tasks graded at a time; default: 2, on a GPU a quarter of the cores up to 4")
       ->check(CLI::Range(1, 64));
-  command->add_flag("--times", options->times, "Where the time went: compilers, linker, cases (on stderr)");
+  command->add_flag("--more", options->more, "All that is known of each failure");
   command->footer(kGradeFooter);
   command->callback([&run, options] { run = [options] { return run_grade(*options); }; });
 }

@@ -7,7 +7,8 @@
 
 #include "base/result.hpp"
 #include "lab/problem.hpp"
-#include "verifier/session.hpp"
+#include "verifier/outcome.hpp"
+#include "verifier/request.hpp"
 
 namespace course::grader::cli {
 

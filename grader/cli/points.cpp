@@ -25,15 +25,14 @@ void add_points(CLI::App& app, Run& run) {
   CLI::App* command = app.add_subcommand("points", "What each task of a lab is worth, and for what");
   auto options = std::make_shared<PointsOptions>();
   command->add_option("LAB", options->lab, "The lab")->required();
-  command->add_flag("--markdown", options->markdown, "As a Markdown table");
+  command->add_flag("--markdown", options->markdown, "As a Markdown table (the default)");
   command->footer("\nExample:\n  ./lab points reduction --markdown");
   command->callback([&run, options] {
     run = [options] {
       const auto labs = select_labs(lab::all_problems(), {options->lab});
       if (!labs) return fail(labs.error().text);
       const lab::Manifest& manifest = (*labs).front()->manifest();
-      const std::string text = options->markdown ? points_markdown(manifest) : points_text(manifest);
-      std::fputs(text.c_str(), stdout);
+      std::fputs(points_markdown(manifest).c_str(), stdout);
       return kRan;
     };
   });

@@ -9,7 +9,6 @@
 
 #include "cli/commands.hpp"
 #include "cli/one_case.hpp"
-#include "grading/planning/seed.hpp"
 #include "layout.hpp"
 #include "profile/profile.hpp"
 #include "text.hpp"
@@ -18,7 +17,8 @@ namespace course::grader::cli {
 namespace {
 
 struct ProfileOptions {
-  std::string lab, task, case_name, seed;
+  std::string lab, task, case_name;
+  std::uint64_t seed = 1;
   bool solutions = false, json = false;
 };
 
@@ -47,12 +47,9 @@ int run_profile(const ProfileOptions& options) {
   const auto c =
       options.case_name.empty() ? Result<lab::Case>(graded_case(*one)) : named_case(*one, options.case_name);
   if (!c) return fail(c.error().text);
-  const Result<std::uint64_t> seed =
-      options.seed.empty() ? Result<std::uint64_t>(1) : parse_seed(options.seed);
-  if (!seed) return fail(seed.error().text);
   lab::Measure measure;
   measure.counters = measure.dataflow = measure.profile = true;
-  const auto outcome = run_one(*one, *c, options.solutions, *seed, measure);
+  const auto outcome = run_one(*one, *c, options.solutions, options.seed, measure);
   if (!outcome) return fail(outcome.error().text);
   const Profile profile = profile_of(*one->problem, *one->task, *c, outcome->sim_report);
   const auto layout = find_layout();

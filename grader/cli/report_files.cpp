@@ -7,8 +7,6 @@
 
 #include "report/edition.hpp"
 #include "report/formats.hpp"
-#include "report/html.hpp"
-#include "report/junit.hpp"
 #include "report/report_file.hpp"
 
 namespace course::grader::cli {

@@ -6,9 +6,13 @@
 #include <CLI/CLI.hpp>
 
 #include <algorithm>
+#include <bit>
 #include <cstdio>
+#include <filesystem>
+#include <fstream>
 #include <memory>
 #include <optional>
+#include <utility>
 #include <vector>
 
 #include "cli/commands.hpp"
@@ -21,6 +25,8 @@
 #include "smallest/smallest.hpp"
 #include "smallest/smallest_text.hpp"
 #include "text.hpp"
+#include "trace/picture.hpp"
+#include "trace/tables.hpp"
 
 namespace course::grader::cli {
 namespace {
@@ -49,8 +55,9 @@ std::unique_ptr<CaseRunner> runner_for(const Layout& layout, const std::string& 
   return session_runner(layout, program, lab::DeviceKind::sim, context, kSecondsPerCase);
 }
 
-// The shortest case, of those that the search takes, that fails in a way that a smaller one may show.
-std::optional<lab::Case> first_failure(const OneTask& one, CaseRunner& runner, Progress& progress) {
+// The shortest case, of those that the search takes, that fails in a way that a smaller one may show. An
+// error if the task is not written.
+Result<std::optional<lab::Case>> first_failure(const OneTask& one, CaseRunner& runner, Progress& progress) {
   std::vector<lab::Case> cases = one.problem->cases(*one.task);
   std::ranges::stable_sort(cases, {}, &lab::Case::n);
   for (const lab::Case& c : cases) {
@@ -58,9 +65,11 @@ std::optional<lab::Case> first_failure(const OneTask& one, CaseRunner& runner, P
     progress.step(c.name);
     lab::Measure measure;
     measure.checks = measure.only_verdict = true;
-    if (can_be_smaller(runner.run(*one.problem, *one.task, c, kSmallestSeed, measure).verdict)) return c;
+    const lab::Outcome outcome = runner.run(*one.problem, *one.task, c, kSmallestSeed, measure);
+    if (outcome.verdict == lab::Verdict::not_implemented) return Error{outcome.message()};
+    if (can_be_smaller(outcome.verdict)) return std::optional(c);
   }
-  return std::nullopt;
+  return std::optional<lab::Case>();
 }
 
 int run_smallest(const SmallestOptions& options) {
@@ -82,12 +91,17 @@ int run_smallest(const SmallestOptions& options) {
   {
     Progress progress;
     progress.begin("Searching", 0);
-    if (!like) like = first_failure(*one, *runner, progress);
+    if (!like) {
+      const auto first = first_failure(*one, *runner, progress);
+      if (!first) return fail(first.error().text);
+      like = *first;
+    }
     if (like) {
       progress.step("shorter inputs than " + like->name);
       std::vector<lab::FailedCase> failed;
       if (like->n <= SmallestLimits{}.items) {
         const lab::Outcome outcome = runner->run(*one->problem, *one->task, *like, kSmallestSeed, {});
+        if (outcome.verdict == lab::Verdict::not_implemented) return fail(outcome.message());
         if (outcome.failure.mismatch) failed.push_back({like->name, outcome.failure.mismatch->causes});
       }
       if (const auto found = find_smallest(*one->problem, *one->task, *like, *runner, {}, failed))
@@ -105,42 +119,96 @@ int run_smallest(const SmallestOptions& options) {
   return kRan;
 }
 
+// For "./lab debug LAB TASK --wrong": how to run what the last grade found wrong; "" if it found nothing.
+void keep_wrong_case(const Layout& layout, const std::string& lab, const std::string& task,
+                     const std::string& command) {
+  const std::filesystem::path folder = layout.build + "/wrong_cases", file = folder / (lab + "." + task);
+  std::error_code ignored;
+  std::filesystem::create_directories(folder, ignored);
+  std::filesystem::remove(file, ignored);
+  if (!command.empty()) std::ofstream(file) << command << '\n';
+}
+
+// The smallest input that a failed task gets wrong, as text; "" if none is looked for or found.
+std::string smallest_of(const Layout& layout, const lab::Problem& problem, TaskResult& result, bool solutions,
+                        std::size_t max_lines) {
+  const lab::Task* task = lab::find_task(problem.manifest(), result.id);
+  const auto failed = std::ranges::find_if(
+      result.cases, [](const CaseRecord& record) { return can_be_smaller(record.verdict); });
+  // Where runs do not end, the search takes longer than a student waits for a grade.
+  if (task == nullptr || failed == result.cases.end() || failed->verdict == lab::Verdict::time_limit)
+    return "";
+  const std::string id(problem.manifest().id);
+  const auto like = lab::find_case(problem, *task, failed->name);
+  const auto program = runner_of(layout, id, solutions);
+  if (!like || !program) return "";
+  std::vector<lab::FailedCase> all_failed;
+  for (const CaseRecord& record : result.cases)
+    if (record.failure && record.failure->mismatch)
+      all_failed.push_back({record.name, record.failure->mismatch->causes});
+  const auto runner = runner_for(layout, *program, id, solutions);
+  Progress progress;
+  progress.begin("Looking for a small input that fails", 0);
+  const auto found = find_smallest(problem, *task, *like, *runner, {}, all_failed);
+  const CaseRecord* deciding = deciding_record(result.cases);
+  const lab::Failure* failure = deciding != nullptr && deciding->failure ? &*deciding->failure : nullptr;
+  if (!found) return "";
+  if (!solutions)
+    keep_wrong_case(layout, id, result.id, fmt::format("--case {} --seed {}", found->c.name, kSmallestSeed));
+  if (found->is_traced) {
+    const std::uint64_t columns = std::bit_ceil(std::clamp<std::uint64_t>(found->c.n, 1, 32));
+    const auto title =
+        page::text(fmt::format("A small input that fails, step by step: case {}", found->c.name));
+    result.small_input =
+        (page::paragraph(title) +
+         trace_picture(trace_view(problem, *task, found->c, found->outcome.sim_report, columns)))
+            .markup;
+  }
+  const std::string printed = printed_lines(found->outcome.printed, kMaxLinesInMessage, 4);
+  return smallest_text(problem, *task, *found, solutions ? "--solutions" : "", max_lines,
+                       failure != nullptr ? cause_of(*failure) : "",
+                       failure != nullptr ? failure->source : "") +
+         (printed.empty() ? "" : "  It printed:\n" + printed);
+}
+
 }  // namespace
 
-std::string smallest_failures(const Layout& layout, const RunResult& result, bool solutions) {
-  std::string out;
+void show_failures(const Layout& layout, RunResult& result, bool solutions, const TableStyle& style) {
   int n_searched = 0;
-  for (const LabResult& lab : result.labs) {
-    const auto problems = lab::all_problems();
+  bool any = false, has_picture = false;
+  const auto problems = lab::all_problems();
+  for (LabResult& lab : result.labs) {
     const auto problem = std::ranges::find_if(
         problems, [&](const lab::Problem* candidate) { return candidate->manifest().id == lab.id; });
-    if (problem == problems.end()) continue;
-    const auto program = runner_of(layout, lab.id, solutions);
-    if (!program) continue;
-    std::unique_ptr<CaseRunner> runner;
-    for (const TaskResult& result_of_task : lab.tasks) {
-      const lab::Task* task = lab::find_task((*problem)->manifest(), result_of_task.id);
-      const auto failed = std::ranges::find_if(
-          result_of_task.cases, [](const CaseRecord& record) { return can_be_smaller(record.verdict); });
-      if (task == nullptr || failed == result_of_task.cases.end()) continue;
-      // Where runs do not end, the search takes longer than a student waits for a grade.
-      if (failed->verdict == lab::Verdict::time_limit || n_searched++ >= kMaxTasks) {
-        out += fmt::format("\nThe smallest input that {0} / {1} gets wrong:\n  ./lab smallest {0} {1}\n",
-                           lab.id, task->id);
-        continue;
+    for (const TaskResult& task : lab.tasks) {
+      const CaseRecord* wrong = deciding_record(task.cases);
+      if (!solutions)
+        keep_wrong_case(layout, lab.id, task.id,
+                        wrong != nullptr && wrong->failure ? wrong->failure->command : "");
+    }
+    std::size_t n_shown = 0;
+    for (const TaskResult* shown : failed_tasks(lab)) {
+      TaskResult* task = &lab.tasks[static_cast<std::size_t>(shown - lab.tasks.data())];
+      if (n_shown++ == style.max_messages) {
+        std::puts("\nFurther tasks failed; --task shows one, --json F has all.");
+        break;
       }
-      const auto like = lab::find_case(**problem, *task, failed->name);
-      if (!like) continue;
-      std::vector<lab::FailedCase> all_failed;
-      for (const CaseRecord& record : result_of_task.cases)
-        if (record.failure && record.failure->mismatch)
-          all_failed.push_back({record.name, record.failure->mismatch->causes});
-      if (!runner) runner = runner_for(layout, *program, lab.id, solutions);
-      if (const auto found = find_smallest(**problem, *task, *like, *runner, {}, all_failed))
-        out += "\n" + smallest_text(**problem, *task, *found, solutions ? "--solutions" : "");
+      const std::string head = failure_head(*task, style);
+      std::fputs(head.c_str(), stdout);
+      std::fflush(stdout);
+      const auto used = static_cast<std::size_t>(std::ranges::count(head, '\n')) - 1;  // one is empty
+      const std::string small =
+          problem == problems.end() || n_searched++ >= kMaxTasks
+              ? ""
+              : smallest_of(layout, **problem, *task, solutions, style.whole ? 0 : kFailureLines - used);
+      std::fputs((small.empty() ? failure_end(*task, style) : (style.whole ? "\n" : "") + small).c_str(),
+                 stdout);
+      any = true;
+      if (!task->small_input.empty() && !std::exchange(has_picture, true))
+        task->small_input += arrow_head().markup;
     }
   }
-  return out;
+  if (any && !style.whole) std::puts("\nAll that is known of a failure: --more");
 }
 
 void add_smallest(CLI::App& app, Run& run) {

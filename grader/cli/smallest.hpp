@@ -2,15 +2,13 @@
 // The smallest failing input, for the commands that run student code: see smallest/smallest.hpp.
 #pragma once
 
-#include <string>
-
 #include "layout.hpp"
-#include "report/result.hpp"
+#include "report/table.hpp"
 
 namespace course::grader::cli {
 
-// For the first failed tasks of a practice run: the smallest input that each gets wrong, as text. The runners
-// are those that build_runners has made. "" if nothing failed or no smaller input fails.
-std::string smallest_failures(const Layout& layout, const RunResult& result, bool solutions);
+// Prints why the first tasks of a practice run failed, each with the smallest input that it gets wrong. The
+// runners are those that build_runners has made. Adds the traces of these inputs to the result.
+void show_failures(const Layout& layout, RunResult& result, bool solutions, const TableStyle& style);
 
 }  // namespace course::grader::cli

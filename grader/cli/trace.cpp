@@ -11,6 +11,7 @@
 #include <functional>
 #include <memory>
 #include <optional>
+#include <regex>
 #include <string>
 #include <utility>
 #include <vector>
@@ -18,7 +19,6 @@
 #include "cli/commands.hpp"
 #include "cli/one_case.hpp"
 #include "grading/explain.hpp"
-#include "grading/planning/seed.hpp"
 #include "layout.hpp"
 #include "report/report_file.hpp"
 #include "text.hpp"
@@ -30,12 +30,13 @@ namespace course::grader::cli {
 namespace {
 
 struct TraceOptions {
-  std::string lab, task, case_name, items, seed;
+  std::string lab, task, case_name, items;
+  std::uint64_t seed = 1;
   std::string svg, html, title, runner;
   std::uint64_t n = 8, columns = 0;
   std::vector<std::string> arrays;
   std::string steps;
-  bool solutions = false, step = false, markdown = false;
+  bool solutions = false, markdown = false;
 };
 
 constexpr std::uint64_t kMaxItems = 16384;
@@ -46,10 +47,11 @@ barrier, exchange between lanes, and launch. A fault is named, and ends it.
 
 Examples:
   ./lab trace reduction neighboured
-  ./lab trace reduction sequential --n 16 --step      who stored what, and where
+  ./lab trace reduction sequential --n 16
   ./lab trace scan blelloch --html trace.html         a page with a slider
   ./lab trace scan blelloch --steps 5-9 --svg down.svg
   ./lab trace scan blelloch --items ascending         of 0 1 2 3 4 5 6 7
+  ./lab trace radix_sort split --items 4,7,2,6        of your own items
   ./lab trace reduction shuffle --solutions)";
 
 // Parses --steps: "3-7", "3-", "-7" or "3".
@@ -59,27 +61,29 @@ Result<TraceChoice> parse_choice(const TraceOptions& options) {
   if (options.steps.empty()) return choice;
   const Error wrong{fmt::format(
       "\"{}\" is not a range of steps: write --steps 3-7, or 3- for all from the third on", options.steps)};
-  const auto dash = options.steps.find('-');
-  const auto number = [&](const std::string& text, int otherwise) -> std::optional<int> {
-    if (text.empty()) return otherwise;
-    if (text.size() > 6 || text.find_first_not_of("0123456789") != std::string::npos) return std::nullopt;
-    return std::stoi(text);
-  };
-  const auto first = number(options.steps.substr(0, dash), 1);
-  const auto last = dash == std::string::npos ? first : number(options.steps.substr(dash + 1), choice.last);
-  if (!first || !last || *first < 1 || *first > *last) return wrong;
-  choice.first = *first;
-  choice.last = *last;
+  static const std::regex kRange(R"((\d{1,6})?(-(\d{1,6})?)?)");
+  std::smatch given;
+  if (!std::regex_match(options.steps, given, kRange)) return wrong;
+  choice.first = given[1].matched ? std::stoi(given[1]) : 1;
+  if (!given[2].matched) choice.last = choice.first;
+  if (given[3].matched) choice.last = std::stoi(given[3]);
+  if (choice.first < 1 || choice.first > choice.last) return wrong;
   return choice;
 }
 
 // The task's example, with the items of --items if given.
 Result<lab::Case> example_of(const OneTask& one, const TraceOptions& options) {
-  lab::Case c = one.problem->example(*one.task, options.n);
+  const bool is_list = options.items.find_first_not_of("+-.,0123456789") == std::string::npos;
+  const auto n_listed = static_cast<std::uint64_t>(1 + std::ranges::count(options.items, ','));
+  lab::Case c = one.problem->example(*one.task, options.items.empty() || !is_list ? options.n : n_listed);
   if (options.items.empty() || c.n > kMaxItems) return c;
-  std::vector<std::string> known;
-  for (int k = 0; k <= static_cast<int>(lab::Pattern::example); ++k)
-    known.emplace_back(lab::name_of(static_cast<lab::Pattern>(k)));
+  if (is_list) {
+    c.words.items = options.items;
+    if (const auto count = lab::inputs_of(*one.problem, *one.task, c, 1).at(0).spec.count; count != n_listed)
+      return Error{fmt::format("The example has {} items, and --items lists {}.", count, n_listed)};
+    return lab::with_name(c);
+  }
+  const std::vector<std::string> known(lab::kPatternNames.begin(), lab::kPatternNames.end());
   const auto found = std::ranges::find(known, options.items);
   if (found == known.end())
     return Error{
@@ -113,9 +117,6 @@ int run_trace(const TraceOptions& options) {
   if (!c) return fail(c.error().text);
   if (c->n > kMaxItems)
     return fail(fmt::format("{} items are too many to show: take {} at most (--n)", c->n, kMaxItems));
-  const Result<std::uint64_t> seed =
-      options.seed.empty() ? Result<std::uint64_t>(1) : parse_seed(options.seed);
-  if (!seed) return fail(seed.error().text);
   const auto choice = parse_choice(options);
   if (!choice) return fail(choice.error().text);
   for (const std::string& path : {options.svg, options.html})
@@ -124,7 +125,7 @@ int run_trace(const TraceOptions& options) {
   if (!layout) return fail(layout.error().text);
   lab::Measure measure;
   measure.trace = measure.checks = measure.counters = true;
-  const auto outcome = run_one(*one, *c, options.solutions, *seed, measure, options.runner);
+  const auto outcome = run_one(*one, *c, options.solutions, options.seed, measure, options.runner);
   if (!outcome) return fail(outcome.error().text);
 
   std::uint64_t columns =
@@ -160,8 +161,8 @@ int run_trace(const TraceOptions& options) {
   const bool colour = isatty(STDOUT_FILENO) != 0 && std::getenv("NO_COLOR") == nullptr;
   if (options.markdown)
     std::fputs(trace_markdown(view).c_str(), stdout);
-  else if (options.step || (options.svg.empty() && options.html.empty()))
-    std::fputs(trace_text(view, colour, options.step ? &source_line : nullptr).c_str(), stdout);
+  else if (options.svg.empty() && options.html.empty())
+    std::fputs(trace_text(view, colour).c_str(), stdout);
   constexpr std::size_t kMaxLines = 200;
   if (const std::string printed = printed_lines(outcome->printed, kMaxLines, 2);
       !printed.empty() && !options.markdown)
@@ -187,17 +188,17 @@ void add_trace(CLI::App& app, Run& run) {
   command->add_option("--task", options->task, "The same, as `grade` takes it");
   command->add_option("--n", options->n, "Items of the example (8)");
   command->add_option("--items", options->items,
-                      "The example's items: example (3 1 7 0 …), ascending (0 1 2 …), descending, all_equal, "
-                      "random …");
+                      "The example's items: a list (4,7,2), or example (3 1 7 0 …), ascending (0 1 2 …), "
+                      "descending, all_equal, random …");
   command->add_option("--case", options->case_name, "Another case, by its name in a report");
   command->add_option("--seed", options->seed, "The case's random items (1)");
   command->add_option("--columns", options->columns, "Elements of an array to show");
   command->add_flag("--solutions", options->solutions, "The reference solution");
-  command->add_flag("--step", options->step,
-                    "Also the stores of each step: who stored what, at which line, made of what");
   command->add_option("--svg", options->svg, "Write a picture to a file");
   command->add_option("--title", options->title, "Text alternative of the picture, for screen readers");
-  command->add_option("--html", options->html, "Write a page with a slider over the steps");
+  command->add_option(
+      "--html", options->html,
+      "Write a page with a slider over the steps: who stored what, at which line, made of what");
   command->add_option("--runner", options->runner, "For tests: a runner program to watch instead")->group("");
   command->add_option("--arrays", options->arrays, "Only these arrays, separated by commas")->delimiter(',');
   command->add_option("--steps", options->steps, "Only these steps: 3-7");

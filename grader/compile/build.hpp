@@ -11,28 +11,21 @@
 
 #include "layout.hpp"
 #include "sandbox/sandbox.hpp"
-#include "verifier/session.hpp"
+#include "verifier/verdict.hpp"
 
 namespace course::grader {
 
 constexpr std::uintmax_t kMaxSource = 1U << 20;  // bytes of a student's file
 
-struct StageTime {
-  std::string stage;
-  double seconds = 0;  // from the start of compiling to the end of this stage; some stages overlap
-};
-
 struct BuildOutcome {
   lab::Verdict verdict = lab::Verdict::infra;  // ok, compile_error, policy or infra
   std::string message;  // the first compiler errors, or the reason for another verdict; "" if ok
-  std::vector<StageTime> times = {};  // for a student's file
 };
 
 struct BuildOptions {
   bool solutions = false;
   std::string only_task;  // if not "", only this task of students' files is compiled
-  std::span<const std::string_view> only_jobs = {};  // if not empty, for these types of job alone
-  unsigned jobs = 2;                                 // the number of labs that are compiled at the same time
+  unsigned jobs = 2;      // the number of labs that are compiled at the same time
   // For one lab, by the clock: only a backstop, because a busy machine must not turn into a compile error.
   double seconds = 3600;
   double cpu_seconds = 120;                             // of one compiler

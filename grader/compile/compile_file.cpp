@@ -3,13 +3,12 @@
 
 #include <fcntl.h>
 #include <fmt/format.h>
+#include <sys/sendfile.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
-#include <cctype>
 #include <cerrno>
-#include <chrono>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
@@ -17,6 +16,7 @@
 #include <fstream>
 #include <nlohmann/json.hpp>
 #include <optional>
+#include <regex>
 #include <sstream>
 
 #include "compile/diagnostics.hpp"
@@ -49,45 +49,11 @@ std::vector<std::string> environment(bool sandboxed) {
   return variables;
 }
 
-// The length of the random name that follows "/tmp/": "ccXXXXXX" or "tmpxft_<hex>_<hex>-<number>_"; 0 if
-// there is none. Not a regular expression, because the stack that std::regex needs grows with the text, and a
-// source can make compilers print texts of any length.
-std::size_t length_of_chance(std::string_view text) {
-  const auto span = [&](std::size_t from, bool (*belongs)(char)) {
-    std::size_t to = from;
-    while (to < text.size() && belongs(text[to])) ++to;
-    return to - from;
-  };
-  const auto digit = [](char c) { return c >= '0' && c <= '9'; };
-  const auto hex = [](char c) { return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'f'); };
-  const auto letter = [](char c) { return std::isalnum(static_cast<unsigned char>(c)) != 0; };
-  constexpr std::size_t kLetters = 6;
-  if (text.starts_with("cc") && span(2, letter) >= kLetters) return 2 + kLetters;
-  constexpr std::string_view kNvcc = "tmpxft_";
-  if (!text.starts_with(kNvcc)) return 0;
-  std::size_t at = kNvcc.size();
-  for (const auto& [belongs, end] : {std::pair<bool (*)(char), char>{hex, '_'}, {hex, '-'}, {digit, '_'}}) {
-    const std::size_t n = span(at, belongs);
-    if (n == 0 || at + n == text.size() || text[at + n] != end) return 0;
-    at += n + 1;
-  }
-  return at;
-}
-
 }  // namespace
 
 std::string without_chance(const std::string& text) {
-  constexpr std::string_view kFolder = "/tmp/";
-  std::string out;
-  std::string_view rest = text;
-  for (std::size_t at; (at = rest.find(kFolder)) != std::string_view::npos;) {
-    out += rest.substr(0, at + kFolder.size());
-    rest.remove_prefix(at + kFolder.size());
-    const std::size_t chance = length_of_chance(rest);
-    if (chance > 0) out += "…";
-    rest.remove_prefix(chance);
-  }
-  return out.append(rest);
+  static const std::regex kTemporaryFile("/tmp/cc[A-Za-z0-9]{6}");
+  return std::regex_replace(text, kTemporaryFile, "/tmp/…");
 }
 
 Result<void> take_file(const std::string& from, const std::string& to, std::uintmax_t most_bytes,
@@ -103,12 +69,10 @@ Result<void> take_file(const std::string& from, const std::string& to, std::uint
   std::remove(to.c_str());
   const int out = open(to.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, permissions);
   bool good = out >= 0 && fchmod(out, permissions) == 0;
-  std::vector<char> chunk(std::size_t{1} << 20);
-  std::uintmax_t left = most_bytes;
-  for (ssize_t n = 1; good && n > 0 && left > 0;
-       left -= static_cast<std::uintmax_t>(std::max<ssize_t>(n, 0))) {
-    n = read(in, chunk.data(), std::min<std::uintmax_t>(chunk.size(), left));
-    good = n >= 0 && (n == 0 || write(out, chunk.data(), static_cast<std::size_t>(n)) == n);
+  ssize_t n = 1;
+  for (std::uintmax_t left = most_bytes; good && n > 0; left -= static_cast<std::uintmax_t>(n)) {
+    n = sendfile(out, in, nullptr, left);
+    good = n >= 0;
   }
   const std::string problem = std::strerror(errno);
   if (out >= 0) good = close(out) == 0 && good;
@@ -199,26 +163,6 @@ Result<void> make_fresh(const std::string& folder) {
   return {};
 }
 
-// The times at which the compilers' steps ended, from the modification times of their output files.
-std::vector<StageTime> times_of(const std::string& folder, fs::file_time_type begin) {
-  constexpr std::pair<const char*, const char*> kFiles[] = {
-      {".cpp4.ii", "host: headers read"},   {".cudafe1.cpp", "host: split from the device's"},
-      {".cpp1.ii", "device: headers read"}, {".ptx", "device: PTX"},
-      {".cubin", "device: machine code"},   {"host.s", "host: compiled"},
-      {".cu.o", "host: assembled"}};
-  std::vector<StageTime> times;
-  std::error_code ignored;
-  for (const auto& entry : fs::directory_iterator(folder, ignored)) {
-    for (const auto& [ending, stage] : kFiles) {
-      if (!entry.path().string().ends_with(ending)) continue;
-      const auto taken = fs::last_write_time(entry.path(), ignored) - begin;
-      times.push_back({stage, std::chrono::duration<double>(taken).count()});
-    }
-  }
-  std::ranges::sort(times, {}, &StageTime::seconds);
-  return times;
-}
-
 // The outcome with readable compiler messages, in which paths are the ones that a student knows.
 BuildOutcome worded(BuildOutcome outcome, const Layout& layout, const std::string& lab,
                     const std::string& work, const std::string& seen) {
@@ -233,15 +177,28 @@ BuildOutcome worded(BuildOutcome outcome, const Layout& layout, const std::strin
   return outcome;
 }
 
+// The last stage: links work/object.o, which has been screened, to work/runner.
+BuildOutcome link_runner(const Layout& layout, const Recipe& recipe, const std::string& lab,
+                         const std::string& work, const BuildOptions& options) {
+  const std::string linked = work + "/linked", object = work + "/" + kScreenedObject;
+  if (const auto made = make_fresh(linked); !made) return {Verdict::infra, made.error().text};
+  // Commands run in the checkout's folder, so something of it must be visible.
+  std::vector<std::string> visible{object, layout.root + "/common/tools"};
+  for (const std::string& path : recipe.linked) visible.push_back(layout.build + "/" + path);
+  if (!layout.toolkit_lib_dir.empty()) visible.push_back(layout.toolkit_lib_dir);
+  const SandboxedShell shell(layout, linked, visible, {}, options);
+  if (auto failed = shell.run(fill_in(recipe.link, "", object, shell.seen() + "/runner")))
+    return worded(std::move(*failed), layout, lab, work, shell.seen());
+  // Everybody may execute the runner, because it runs as another user if the grader is root.
+  if (const auto taken = take_file(linked + "/runner", work + "/runner", kLargestFile, 0755); !taken)
+    return {Verdict::infra, taken.error().text};
+  return {Verdict::ok, ""};
+}
+
 }  // namespace
 
-std::string only_for_task(std::string_view source, std::string_view task,
-                          std::span<const std::string_view> job_types) {
-  constexpr std::string_view kCase = "case Rung::", kReturn = ": return ", kCall = "(job);";
-  std::string condition;
-  for (const std::string_view type : job_types)
-    condition += fmt::format("{}std::is_same_v<std::remove_cvref_t<decltype(job)>, {}>",
-                             condition.empty() ? "" : " || ", type);
+std::string only_for_task(std::string_view source, std::string_view task) {
+  constexpr std::string_view kCase = "case Rung::", kReturn = ": return ";
   std::string out;
   bool found = false;
   for (const std::string_view line : lines_of(source)) {
@@ -251,12 +208,6 @@ std::string only_for_task(std::string_view source, std::string_view task,
     const bool is_branch = text.starts_with(kCase) && colon != std::string_view::npos && text.ends_with(';');
     const bool is_task = is_branch && text.substr(kCase.size(), colon - kCase.size()) == task;
     found = found || is_task;
-    // In a lab with a type of job for each task, no job is in scope here.
-    if (is_task && !condition.empty() && text.ends_with(kCall)) {
-      out += fmt::format("{}: if constexpr ({}) {} else return Status::unsupported;\n",
-                         line.substr(0, begin + colon), condition, text.substr(colon + 2));
-      continue;
-    }
     out += is_branch && !is_task
                ? std::string(line.substr(0, begin + colon + kReturn.size())) + "Status::unsupported;"
                : std::string(line);
@@ -279,15 +230,11 @@ BuildOutcome compile_file(const Layout& layout, const Recipe& recipe, const std:
   if (!options.only_task.empty()) {
     std::ostringstream text;
     text << std::ifstream(copy).rdbuf();
-    std::ofstream(copy) << only_for_task(text.str(), options.only_task, options.only_jobs);
+    std::ofstream(copy) << only_for_task(text.str(), options.only_task);
   }
   const bool placed = SandboxedShell::is_placed(options);
   const bool as_it_is = source == there && options.only_task.empty();
   const std::string seen_source = placed || as_it_is ? file : copy;
-  const auto begin = fs::file_time_type::clock::now();
-  const auto since = [&] {
-    return std::chrono::duration<double>(fs::file_time_type::clock::now() - begin).count();
-  };
   {
     const SandboxedShell shell(layout, compiled, recipe.headers, {{copy, there}}, options);
     const std::string output = shell.seen() + "/" + lab + ".cu.o";
@@ -297,7 +244,6 @@ BuildOutcome compile_file(const Layout& layout, const Recipe& recipe, const std:
   if (const auto taken = take_file(compiled + "/" + lab + ".cu.o", object, kLargestFile, 0644); !taken)
     return {Verdict::compile_error, tame(compile_message(file, "The compiler left no object file."))};
 
-  std::vector<StageTime> times = times_of(compiled, begin);
   screen::Screened screened;
   if (options.screen) {
     auto found = screen::screen_object(object, lab, recipe.several_devices);
@@ -306,28 +252,8 @@ BuildOutcome compile_file(const Layout& layout, const Recipe& recipe, const std:
   }
   const BuildOutcome refused{Verdict::policy, file + " " + screened.message};
   if (!screened.message.empty() && !screened.may_be_linked) return refused;
-  times.push_back({"screened", since()});
-  BuildOutcome done = link_object(layout, recipe, lab, work, options);
-  times.push_back({"linked", since()});
-  done.times = std::move(times);
+  BuildOutcome done = link_runner(layout, recipe, lab, work, options);
   return done.verdict == Verdict::ok && !screened.message.empty() ? refused : done;
-}
-
-BuildOutcome link_object(const Layout& layout, const Recipe& recipe, const std::string& lab,
-                         const std::string& work, const BuildOptions& options) {
-  const std::string linked = work + "/linked", object = work + "/" + kScreenedObject;
-  if (const auto made = make_fresh(linked); !made) return {Verdict::infra, made.error().text};
-  // Commands run in the checkout's folder, so something of it must be visible.
-  std::vector<std::string> visible{object, layout.root + "/common/tools"};
-  for (const std::string& path : recipe.linked) visible.push_back(layout.build + "/" + path);
-  if (!layout.toolkit_lib_dir.empty()) visible.push_back(layout.toolkit_lib_dir);
-  const SandboxedShell shell(layout, linked, visible, {}, options);
-  if (auto failed = shell.run(fill_in(recipe.link, "", object, shell.seen() + "/runner")))
-    return worded(std::move(*failed), layout, lab, work, shell.seen());
-  // Everybody may execute the runner, because it runs as another user if the grader is root.
-  if (const auto taken = take_file(linked + "/runner", work + "/runner", kLargestFile, 0755); !taken)
-    return {Verdict::infra, taken.error().text};
-  return {Verdict::ok, ""};
 }
 
 BuildOutcome compile_once(const Layout& layout, const Recipe& recipe, const std::string& lab,

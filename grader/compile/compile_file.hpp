@@ -21,11 +21,6 @@ inline constexpr const char* kScreenedObject = "object.o";
 BuildOutcome compile_file(const Layout& layout, const Recipe& recipe, const std::string& lab,
                           const std::string& source, const std::string& work, const BuildOptions& options);
 
-// The last stage of compile_file, which can be repeated with another recipe: links work/object.o, which has
-// been screened, to work/runner.
-BuildOutcome link_object(const Layout& layout, const Recipe& recipe, const std::string& lab,
-                         const std::string& work, const BuildOptions& options);
-
 // The complete outcome of an earlier compile_file in this folder, if there is one; otherwise compiles. (For
 // stages that may be repeated.)
 BuildOutcome compile_once(const Layout& layout, const Recipe& recipe, const std::string& lab,
@@ -38,10 +33,8 @@ Result<void> take_file(const std::string& from, const std::string& to, std::uint
 
 // The source with the branches of the other tasks ("case Rung::scan: return scan(job);") replaced by "return
 // Status::unsupported;", so that the compilers do not instantiate their kernels. Unchanged if there is no
-// such line for this task. `job_types`: if not empty, the task, too, is compiled only for jobs of these
-// types.
-std::string only_for_task(std::string_view source, std::string_view task,
-                          std::span<const std::string_view> job_types = {});
+// such line for this task.
+std::string only_for_task(std::string_view source, std::string_view task);
 
 // The text with the random parts of the names of temporary files replaced by "…", so that the same file
 // always gets the same message.

@@ -12,9 +12,12 @@
 #include "compile/recipe.hpp"
 #include "device.hpp"
 #include "text.hpp"
+#include "verifier/session.hpp"
 
 namespace course::grader {
 namespace {
+
+constexpr std::uint64_t kHostMemoryWithGpu = std::uint64_t{24} << 30;  // bytes: the driver maps and pins
 
 class SessionRunner : public CaseRunner {
  public:
@@ -49,8 +52,6 @@ class SessionRunner : public CaseRunner {
   lab::Session session_;
 };
 
-}  // namespace
-
 sandbox::View view_for(const Layout& layout, const std::string& executable, lab::DeviceKind device) {
   sandbox::View view;
   view.read_only = {executable, layout.build + "/deps"};
@@ -71,6 +72,8 @@ sandbox::Purpose purpose_of(lab::DeviceKind device, bool several_devices) {
   if (device == lab::DeviceKind::sim) return sandbox::Purpose::run;
   return several_devices ? sandbox::Purpose::run_with_nccl : sandbox::Purpose::run_on_gpu;
 }
+
+}  // namespace
 
 const sandbox::Machine& isolation_here(const Layout& layout) {
   return sandbox::this_machine(layout.build + "/grader/sandbox_enter");
@@ -141,18 +144,6 @@ RunnerFactory session_runners(const Layout& layout, const RunContext& context) {
     of_lab.lab = lab;
     return session_runner(layout, runner ? *runner : "", device, of_lab);
   };
-}
-
-RunnerFactory reference_runners(const Layout& layout, const RunContext& context) {
-  return
-      [layout, context](const lab::Problem& problem, lab::DeviceKind device) -> std::unique_ptr<CaseRunner> {
-        RunContext of_lab = context;
-        of_lab.lab = problem.manifest().id;
-        const std::string program = layout.solution_runner(of_lab.lab);
-        std::error_code ignored;
-        if (!std::filesystem::is_regular_file(program, ignored)) return nullptr;
-        return session_runner(layout, program, device, of_lab);
-      };
 }
 
 }  // namespace course::grader

@@ -13,7 +13,6 @@ import argparse
 import json
 import os
 import pathlib
-import sqlite3
 import sys
 
 HERE = pathlib.Path(__file__).resolve().parent
@@ -22,11 +21,11 @@ sys.path.append(str(HERE.parents[1] / "common/tools"))
 
 import exports
 import feedback
-import gradebook
 import grades
 import overview
 import settings
 from book import NAME, Book, write_atomically
+from ending import run_to_end
 from options import parser_of
 from roster import read as read_roster
 from settings import Problem
@@ -88,7 +87,7 @@ def warn(term: grades.Term) -> None:
 
 
 def regrade(options: argparse.Namespace, dry_run: bool = False) -> tuple[Book, grades.Term]:
-    """Tables and final grades anew."""
+    """Final grades anew."""
     book = open_book(options.folder)
     term = grades.compute(book)
     if not options.partial and any(term.partial.values()):
@@ -101,7 +100,6 @@ def regrade(options: argparse.Namespace, dry_run: bool = False) -> tuple[Book, g
         book.db.rollback()
     else:
         grades.write(book, term, lines)
-        gradebook.write_table(book)
         if overview.is_running(book.folder):
             print("A batch is running: these are the grades of what is done.", file=sys.stderr)
     warn(term)
@@ -109,7 +107,8 @@ def regrade(options: argparse.Namespace, dry_run: bool = False) -> tuple[Book, g
         print(line)
     n_open = sum(final.status == "no grade" for final in term.finals.values())
     print(
-        f"Students: {len(term.roster.students)}. Labs: {len(term.labs)}. Grades {'that would move' if dry_run else 'moved'}: {len(lines)}"
+        f"Students: {len(term.roster.students)}. Labs: {len(term.labs)}. "
+        f"Grades {'that would move' if dry_run else 'moved'}: {len(lines)}"
         + (f", not known yet: {n_open}" if n_open else "")
         + (f". Unknown names: {len(term.unknown)}" if term.unknown else "")
         + ("." if dry_run else f".\nFinal grades  {book.folder / 'final.csv'}")
@@ -163,25 +162,17 @@ COMMANDS = {
 }
 
 
-def main() -> int:
+def run() -> int:
+    options = parser_of().parse_args()
+    with Waiting(f"./lab class {options.command}"):
+        COMMANDS[options.command](options)
+    return 0
+
+
+def main() -> None:
     os.umask(0o077)  # other people's work
-    try:
-        options = parser_of().parse_args()
-        with Waiting(f"./lab class {options.command}"):
-            COMMANDS[options.command](options)
-        return 0
-    except Problem as problem:
-        print(f"lab: {problem}", file=sys.stderr)
-    except (OSError, sqlite3.Error) as error:
-        print(f"lab: {error}", file=sys.stderr)
-    except KeyboardInterrupt:
-        pass
-    return 1
+    run_to_end(run)
 
 
 if __name__ == "__main__":
-    # argparse ends wrong usage with 2; the course's exit code for it is 1.
-    try:
-        sys.exit(main())
-    except SystemExit as end:
-        sys.exit(1 if end.code not in (0, None) else 0)
+    main()

@@ -3,7 +3,7 @@
 class.toml adds the bonus to the points; who has no grade yet, whose lab is not due yet, or who is excused has
 an empty cell (in Canvas EX), never a 0.
 
-    canvas(term, template)      `template`: Canvas's own gradebook, exported; its rows and columns of identity stay as they are
+    canvas(term, template)      `template`: Canvas's own gradebook, exported; its rows and columns of identity stay
     moodle(term)                to be matched by e-mail address or ID number
     gradescope(term)            Gradescope's columns
     plain(term)                 final.csv

@@ -4,7 +4,7 @@ slip days, overrides. From the book and class.toml alone; nothing is compiled or
 nothing is written but by write().
 
     term = compute(book)            book.use_points() decides what evidence is worth
-    moved(before(book), term)       who has another grade than the last time, and why
+    moved(before(book), term)       who has another grade than the last time
     write(book, term, lines)        the book's finals; final.csv, changes.log
 """
 
@@ -19,15 +19,14 @@ from dataclasses import asdict, dataclass, field
 import scoring
 import settings as settings_of
 from book import Book, utc_now, write_atomically
-from deadlines import Deadlines
+from deadlines import DAY, Deadlines
 from gradebook import csv_text
-from roster import Roster, Student, first_of, rows_of
+from roster import Roster, Student
 from roster import read as read_roster
-from settings import Late, Problem, Settings, meant
+from settings import Late, Settings
 
 UNKNOWN = ("infra", "pending")  # a status without points, which is no 0
 LEFT_OUT = ("not due", "not graded", "excused")  # of a Final: no points, and left out of totals
-DAY = 24 * 3600
 FAR = datetime.datetime(9000, 1, 1, tzinfo=datetime.UTC)
 
 
@@ -115,32 +114,6 @@ def tidy(points: float) -> float:
     return int(points) if points == int(points) else round(points, 2)
 
 
-def parse_time(text: str, zone: datetime.tzinfo) -> datetime.datetime:
-    time = datetime.datetime.fromisoformat(text.replace(" UTC", "Z"))
-    return time if time.tzinfo else time.replace(tzinfo=zone)
-
-
-def read_times(
-    settings: Settings, roster: Roster, labs: list[str], warnings: list[str]
-) -> dict[tuple[str, str], datetime.datetime]:
-    """Of submissions by student and lab, where a table has them: student, lab, submitted."""
-    found = {}
-    for row in rows_of(settings.times) if settings.times else []:
-        who, lab = first_of(row, ("student", "id", "sid", "email")), row.get("lab", "")
-        if lab not in labs:
-            raise Problem(f'{settings.times}: there is no lab "{lab}". {meant(lab, labs)}')
-        text = first_of(row, ("submitted", "submission time"))
-        try:
-            time = parse_time(text, settings.timezone)
-        except ValueError:
-            raise Problem(f'{settings.times}: "{text}" is not a time; write 2026-10-05 23:59:00.') from None
-        if student := roster.by_id(who):
-            found[student.id, lab] = time
-        else:
-            warnings.append(f"{settings.times}: {who} is not in the roster.")
-    return found
-
-
 def candidates(book: Book) -> dict[tuple[str, str], list[Candidate]]:
     """Of every owner and lab, in the order of their times."""
     found: dict[tuple[str, str], list[Candidate]] = {}
@@ -175,12 +148,11 @@ class Judge:
         self,
         settings: Settings,
         roster: Roster,
-        times: dict[tuple[str, str], datetime.datetime],
         collected: set[str],
         now: datetime.datetime,
     ) -> None:
         """`collected`: the labs of which submissions have been graded."""
-        self.settings, self.roster, self.now, self.times = settings, roster, now, times
+        self.settings, self.roster, self.now = settings, roster, now
         self.collected = collected
         self.deadlines = Deadlines(settings, roster)
 
@@ -214,17 +186,11 @@ class Judge:
         after = datetime.timedelta(days=late.most_days + slip_days, minutes=late.grace_minutes)
         return due is None or self.now <= due + after
 
-    def days_late(
-        self, one: Candidate, time: datetime.datetime | None, due: datetime.datetime | None, late: Late
-    ) -> int:
-        """`time`: of submission by a table of the instructor's; else the file's time counts."""
-        if due is None:
-            return 0
-        if time is None and one.submitted:
-            time = parse_time(one.submitted, datetime.UTC)
-        if time is None:
-            return int(one.late)  # the platform does not say how late
-        seconds = (time - due).total_seconds() - 60 * late.grace_minutes
+    def days_late(self, one: Candidate, due: datetime.datetime | None, late: Late) -> int:
+        if due is None or not one.submitted:
+            return int(one.late and due is not None)  # the platform does not say how late
+        seconds = (datetime.datetime.fromisoformat(one.submitted) - due).total_seconds()
+        seconds -= 60 * late.grace_minutes
         return max(0, math.ceil(seconds / DAY))
 
     def with_bonus(self, points: float, bonus: float, most: float | None) -> tuple[float, float]:
@@ -255,6 +221,12 @@ class Judge:
         if rules.slip_days is not None:
             left = min(left, rules.slip_days)
         handed_in = [one for one in submissions if one.status != "missing"]
+        # What a newer one in time replaced before it was graded is never graded, and holds nothing up.
+        longest = (rules.late.most_days or math.inf) + left
+        in_time = [self.days_late(one, due, rules.late) <= longest for one in handed_in]
+        handed_in = [
+            one for i, one in enumerate(handed_in) if one.status != "pending" or not any(in_time[i + 1 :])
+        ]
         if not handed_in:
             if (is_open := self.is_open(lab, due, left)) or lab not in self.collected:
                 out.status, out.points, out.bonus = "not due" if is_open else "not graded", None, None
@@ -284,8 +256,7 @@ class Judge:
         most = rules.late.most_days or math.inf
         rated = []
         for one in handed_in:
-            time = self.times.get((out.student, out.lab)) if one is handed_in[-1] else None
-            days = self.days_late(one, time, due, rules.late)
+            days = self.days_late(one, due, rules.late)
             worth, slip = max(
                 (self.worth(one, days - slip, rules.late), -slip) for slip in range(min(days, left) + 1)
             )
@@ -337,8 +308,8 @@ def compute(book: Book, now: datetime.datetime | None = None) -> Term:
     # Student's id: owners of submissions that count for them, and for which labs.
     owned: dict[str, list[tuple[str, list[str]]]] = {}
     groups = {
-        name: ([who for member in members if (who := roster.by_id(member))], only_labs)
-        for name, (members, only_labs) in settings.groups.items()
+        name: ([who for member in one.members if (who := roster.by_id(member))], one.labs)
+        for name, one in settings.groups.items()
     }
     unknown = {}
     for owner in owners:
@@ -364,7 +335,6 @@ def compute(book: Book, now: datetime.datetime | None = None) -> Term:
     judge = Judge(
         settings,
         roster,
-        read_times(settings, roster, labs, warnings),
         {lab for _, lab in rows},
         now or datetime.datetime.now(datetime.UTC),
     )
@@ -380,11 +350,6 @@ def compute(book: Book, now: datetime.datetime | None = None) -> Term:
             submissions[student.id, lab] = sorted(own, key=Candidate.when)
         of_labs = {lab: submissions[student.id, lab] for lab in labs}
         finals |= {(student.id, one.lab): one for one in judge.finals(student, of_labs, maxima)}
-    warnings += [
-        f"{lab}: the tasks without a bonus are worth {most} points together."
-        for lab, most in maxima.items()
-        if most not in (None, 0, 100)
-    ]
     graded = [(lab, one) for (_, lab), made in rows.items() for one in made]
     warnings += [
         f"{what} was never measured, so nobody has points for it; ./lab grade-all has to run once more."
@@ -415,9 +380,7 @@ def check_names(settings: Settings, roster: Roster) -> list[str]:
     """The students that class.toml names and who are not in the roster."""
     found = []
     people = [(where, one.student) for where, one in settings.decisions()]
-    people += [
-        (f"groups.{name}", member) for name, (members, _) in settings.groups.items() for member in members
-    ]
+    people += [(f"groups.{name}", member) for name, one in settings.groups.items() for member in one.members]
     people += [("aliases", student) for student in settings.aliases.values()]
     for where, student in people:
         if roster.by_id(student) is None:
@@ -451,19 +414,6 @@ def table(term: Term) -> list[list]:
     return rows
 
 
-def difference(before: dict, now: dict) -> list[str]:
-    """Why a grade is another one, in words."""
-    why = ["another submission counts"] if before["submission"] != now["submission"] else []
-    for task in now["tasks"].keys() & before["tasks"].keys():
-        if (was := before["tasks"][task]) != now["tasks"][task]:
-            why.append(f"{task} {shown(was)} → {shown(now['tasks'][task])}")
-    for what, name in (("days_late", "days late"), ("slip_days", "slip days"), ("status", "")):
-        if before[what] != now[what]:
-            why.append(f"{before[what]} → {now[what]} {name}".strip())
-    why += [note for note in now["notes"] if note not in before["notes"]]
-    return why or ["the rule for late submissions or for the bonus"]
-
-
 def shown(points: float | None) -> str:
     return "none" if points is None else f"{points:g}"
 
@@ -478,7 +428,7 @@ def moved(before: dict[tuple[str, str], dict], term: Term) -> list[str]:
         points, bonus = (f"{shown(was[what])} → {shown(now[what])}" for what in ("points", "bonus"))
         bonus = "" if was["bonus"] == now["bonus"] else f", bonus {bonus}"
         who = f"{student} ({name})" if (name := term.name_of(student)) else student
-        lines.append(f"{who}, {lab}: {points}{bonus}: {'; '.join(difference(was, now))}")
+        lines.append(f"{who}, {lab}: {points}{bonus}: {joined(final.notes or [final.status])}")
     return lines
 
 

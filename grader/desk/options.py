@@ -1,6 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""What ./lab class takes. Needs nothing but Python: completion of the shell reads it, too
-(common/tools/completion.py)."""
+"""What ./lab class takes."""
 
 import argparse
 import pathlib
@@ -12,7 +11,7 @@ Examples:
   ./lab class new term.graded --roster canvas.csv
       writes term.graded/class.toml: fill in due dates there
   ./lab class grades term.graded
-      final grades, in seconds; who moved since the last time, and why
+      final grades, in seconds; who moved since the last time
   ./lab class show term.graded
       how the class is doing, also while it is being graded
   ./lab class export term.graded --moodle grades.csv
@@ -42,7 +41,7 @@ def parser_of() -> argparse.ArgumentParser:
     new = command("new", "Start a class.toml")
     rosters = "tables of Canvas, Moodle, Gradescope, or plain ones"
     new.add_argument("--roster", metavar="FILE", type=pathlib.Path, nargs="+", default=[], help=rosters)
-    graded = command("grades", "Final grades from stored results; who moved, and why")
+    graded = command("grades", "Final grades from stored results; who moved")
     graded.add_argument("--dry-run", action="store_true", help="say who would move, and write nothing")
     export = command(
         "export",

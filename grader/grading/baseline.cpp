@@ -7,37 +7,28 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <array>
 #include <chrono>
 #include <cmath>
 #include <cstdlib>
-#include <cstring>
 #include <ctime>
 #include <filesystem>
 #include <fstream>
 #include <nlohmann/json.hpp>
+#include <span>
+#include <sstream>
 
 #include "base/rng.hpp"
+#include "protocol/go.hpp"
 
 namespace course::grader {
 using nlohmann::json;
 namespace {
 
 std::uint64_t digest_of(const std::vector<lab::HostBuffer>& buffers) {
-  std::uint64_t digest = 0x9e3779b97f4a7c15U;
-  const auto mix = [&digest](std::uint64_t word) {
-    digest = (digest ^ word) * 0xff51afd7ed558ccdU;
-    digest ^= digest >> 32;
-  };
-  for (const lab::HostBuffer& buffer : buffers) {
-    mix(buffer.bytes.size());
-    for (std::size_t at = 0; at < buffer.bytes.size(); at += sizeof(std::uint64_t)) {
-      std::uint64_t word = 0;
-      std::memcpy(&word, buffer.bytes.data() + at, std::min(sizeof word, buffer.bytes.size() - at));
-      mix(word);
-    }
-  }
-  return digest;
+  lab::Digest digest;
+  for (std::size_t i = 0; i < buffers.size(); ++i)
+    lab::add_digest(digest, buffers[i].bytes, lab::key_of_buffer(0, i));
+  return digest.a;
 }
 
 // The CPU time of this thread, without the time in which other threads used the core.
@@ -49,22 +40,16 @@ double thread_cpu_us() {
 
 // A digest of the machine, its processor and this program, which contains the baselines.
 std::string name_of_machine_and_build() {
-  std::uint64_t digest = 0x9e3779b97f4a7c15U;
-  for (const char* path : {"/etc/machine-id", "/proc/sys/kernel/hostname", "/proc/self/exe"}) {
-    std::ifstream file(path, std::ios::binary);
-    std::array<std::uint64_t, 8192> words{};
-    do {
-      words.fill(0);
-      file.read(reinterpret_cast<char*>(words.data()), sizeof words);
-      for (const std::uint64_t word : words) digest = (digest ^ word) * 0xff51afd7ed558ccdU + (digest >> 32);
-    } while (file);
-  }
+  lab::Digest digest;
+  const auto add = [&](const std::string& text) {
+    lab::add_digest(digest, std::as_bytes(std::span(text)), digest.a);
+  };
+  for (const char* path : {"/etc/machine-id", "/proc/sys/kernel/hostname", "/proc/self/exe"})
+    add((std::ostringstream() << std::ifstream(path, std::ios::binary).rdbuf()).str());
   std::ifstream cpus("/proc/cpuinfo");
-  for (std::string line; std::getline(cpus, line);) {
-    if (!line.starts_with("model name")) continue;
-    for (const char c : line) digest = (digest ^ static_cast<unsigned char>(c)) * 0xff51afd7ed558ccdU;
-  }
-  return fmt::format("{:016x}", digest);
+  for (std::string line; std::getline(cpus, line);)
+    if (line.starts_with("model name")) add(line);
+  return fmt::format("{:016x}", digest.a);
 }
 
 // Everything that determines the input and the form of the output, except the task.

@@ -14,7 +14,7 @@
 #include <vector>
 
 #include "lab/problem.hpp"
-#include "verifier/session.hpp"
+#include "verifier/request.hpp"
 
 namespace course::grader {
 

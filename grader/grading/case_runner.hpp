@@ -7,7 +7,8 @@
 #include <memory>
 
 #include "lab/problem.hpp"
-#include "verifier/session.hpp"
+#include "verifier/outcome.hpp"
+#include "verifier/request.hpp"
 
 namespace course::grader {
 

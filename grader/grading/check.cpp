@@ -7,6 +7,9 @@
 #include <algorithm>
 #include <filesystem>
 #include <fstream>
+#include <map>
+#include <memory>
+#include <mutex>
 #include <tuple>
 
 #include "text.hpp"
@@ -92,20 +95,27 @@ CheckReport check_lab(const lab::Problem& problem, CaseRunner& runner, const Run
 }
 
 SourceLine source_lines_below(const std::string& root) {
-  return [root](const std::string& file, std::uint32_t line) -> std::string {
-    namespace fs = std::filesystem;
-    std::error_code error;
-    const fs::path inside = fs::weakly_canonical(root, error);
-    const fs::path path = fs::weakly_canonical(fs::path(root) / file, error);
-    const bool below =
-        std::mismatch(inside.begin(), inside.end(), path.begin(), path.end()).first == inside.end();
-    if (error || !below || !fs::is_regular_file(path, error)) return "";
-    std::ifstream in(path);
-    std::string text;
-    for (std::uint32_t i = 0; i < line; ++i)
-      if (!std::getline(in, text)) return "";
-    return text;
+  struct Files {
+    std::mutex mutex;
+    std::map<std::string, std::vector<std::string>> lines;
   };
+  return
+      [root, files = std::make_shared<Files>()](const std::string& file, std::uint32_t line) -> std::string {
+        namespace fs = std::filesystem;
+        const std::lock_guard lock(files->mutex);
+        const auto [found, is_new] = files->lines.try_emplace(file);
+        std::vector<std::string>& lines = found->second;
+        std::error_code error;
+        if (is_new) {
+          const fs::path inside = fs::weakly_canonical(root, error);
+          const fs::path path = fs::weakly_canonical(fs::path(root) / file, error);
+          const bool below =
+              std::mismatch(inside.begin(), inside.end(), path.begin(), path.end()).first == inside.end();
+          std::ifstream in(!error && below && fs::is_regular_file(path, error) ? path : fs::path());
+          for (std::string text; std::getline(in, text);) lines.push_back(text);
+        }
+        return line > 0 && line <= lines.size() ? lines[line - 1] : "";
+      };
 }
 
 std::string to_text(const CheckReport& report, const SourceLine& source_line) {
@@ -123,7 +133,7 @@ std::string to_text(const CheckReport& report, const SourceLine& source_line) {
                        hint          ? " (a hint: no fault)"
                        : failed_call ? " (other findings may come of it)"
                                      : "");
-    out += wrap(with_paths(failed_call ? tame(lab::one_line(finding)) : describe(finding)), 78, 2) + "\n";
+    out += wrap(with_paths(tame(lab::one_line(finding))), 78, 2) + "\n";
     out += indented_source(source_line, finding.file, finding.line);
     if (std::tie(finding.other_file, finding.other_line) != std::tie(finding.file, finding.line))
       out += indented_source(source_line, finding.other_file, finding.other_line);

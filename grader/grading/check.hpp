@@ -40,8 +40,6 @@ CheckReport check_lab(const lab::Problem& problem, CaseRunner& runner, const Run
                       const std::optional<std::string>& only_task,
                       const std::function<void(const std::string&)>& progress);
 
-// The text of a source line; "" if it cannot be read.
-using SourceLine = std::function<std::string(const std::string& file, std::uint32_t line)>;
 // Reads only files below `root`, because the file names come from the student's binary.
 SourceLine source_lines_below(const std::string& root);
 

@@ -138,21 +138,5 @@ TEST(SourceLines, ComeFromTheCheckoutOnly) {
   fs::remove_all(folder);
 }
 
-// A checker's message contains the file's whole path and the threads. Neither must occur twice.
-TEST(Describe, NamesEachPlaceOnce) {
-  lab::SimFinding finding;
-  finding.checker = "racecheck";
-  finding.message = "thread 0 of block 0 reads s_data[16] at /a/b/k.cu:7 while thread 16 writes it";
-  finding.object = "s_data";
-  finding.file = finding.other_file = "/a/b/k.cu";
-  finding.line = finding.other_line = 7;
-  finding.times = 3;
-  EXPECT_EQ(describe(finding),
-            "thread 0 of block 0 reads s_data[16] at k.cu:7 while thread 16 writes it (3 times)");
-  finding.message = "leaked";
-  finding.times = 1;
-  EXPECT_EQ(describe(finding), "k.cu:7: leaked [s_data] (thread 0 of block 0, thread 0 of block 0)");
-}
-
 }  // namespace
 }  // namespace course::grader

@@ -2,6 +2,7 @@
 #include "grading/collect.hpp"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <chrono>
@@ -15,10 +16,43 @@
 #include "grading/scoring/places.hpp"
 #include "lab/diagnosis.hpp"
 #include "text.hpp"
+#include "verifier/report_fields.hpp"
 #include "verifier/sim_report.hpp"
 
 namespace course::grader {
 namespace {
+
+using lab::fields::Json;
+
+// Whether an element was never stored: perhaps there are too few threads.
+bool lacks_stores(const lab::Failure& failure) {
+  const bool is_read = !failure.findings.empty() && failure.findings[0].kind == "uninitialised-global";
+  return is_read ||
+         (failure.mismatch && std::ranges::any_of(failure.mismatch->causes, [](const lab::Cause& cause) {
+            return cause.rule == "never_written";
+          }));
+}
+
+// "k01_rows<<<1, 256>>>, k01_columns<<<2, 256>>>" of the simulator's report; "" if there are many.
+std::string launches_in(std::string_view sim_report) {
+  constexpr std::size_t kMost = 4;
+  const Json root = Json::parse(sim_report, nullptr, /*allow_exceptions=*/false);
+  std::vector<std::string> all;
+  for (const Json& one : lab::fields::list(root, "launches")) {
+    const std::string_view kernel = lab::fields::text(one, "kernel");
+    if (kernel.empty()) continue;
+    std::string text = tame_line(lab::short_kernel_name(std::string(kernel))) + "<<<";
+    for (const char* size : {"grid", "block"}) {
+      std::vector<unsigned> numbers;
+      for (const Json& side : lab::fields::list(one, size))
+        if (side.is_number_unsigned()) numbers.push_back(side.get<unsigned>());
+      while (numbers.size() > 1 && numbers.back() == 1) numbers.pop_back();
+      text += fmt::format("{}{}", size[0] == 'g' ? "" : ", ", fmt::join(numbers, " x "));
+    }
+    if (std::ranges::find(all, text + ">>>") == all.end()) all.push_back(text + ">>>");
+  }
+  return all.size() <= kMost ? fmt::format("{}", fmt::join(all, ", ")) : "";
+}
 
 using lab::Verdict;
 
@@ -33,8 +67,7 @@ constexpr std::uint64_t kTellingItems = 32;
 // by lab::Session.)
 lab::Verdict object_to(const lab::SimReport& report, const Step& step, const lab::Ideal& ideal,
                        lab::Failure& failure) {
-  const bool measured = step.stage == Stage::efficiency || step.stage == Stage::speedup;
-  std::string too_little = measured ? implausible(report.totals, ideal) : "";
+  std::string too_little = step.is_counted || step.is_timed ? implausible(report.totals, ideal) : "";
   if (too_little.empty()) return Verdict::ok;
   failure.headline = "was not done by kernels";
   failure.notes.push_back(std::move(too_little));
@@ -62,14 +95,13 @@ std::vector<std::string> last_words(const lab::Outcome& outcome) {
 
 class Collector {
  public:
-  Collector(const lab::Problem& problem, const lab::Task& task, const Plan& plan, const RunContext& context,
-            const CollectHooks& hooks, Evidence& evidence, int round)
-      : problem_(problem),
-        task_(task),
-        plan_(plan),
-        context_(context),
+  Collector(TaskRun& run, const CollectHooks& hooks, int round)
+      : problem_(*run.problem),
+        task_(*run.task),
+        context_(run.context),
+        plan_(run.plan),
+        evidence_(run.evidence),
         hooks_(hooks),
-        evidence_(evidence),
         round_(round) {}
 
   // Returns false if the task is decided and no further step is needed.
@@ -85,7 +117,10 @@ class Collector {
     lab::Outcome outcome = hooks_.runner(step.device).run(problem_, task_, c, seed, measure);
     // Nothing is run again with fewer checkers: how the submission spends its time must not decide what is
     // checked. The limit takes into account that checkers are slow (sim::kSlowdownByCheckers).
-    if (outcome.verdict == Verdict::time_limit) compare_time(step, c, seed, measure, outcome);
+    if (outcome.verdict == Verdict::time_limit && !slowest_case_.empty())
+      outcome.failure.notes.push_back(
+          fmt::format("of the cases that it passed before, {} took longest: {:.2g} s of processor time",
+                      slowest_case_, std::max(slowest_seconds_, 0.01)));
     const bool counted = measure.counters || measure.checks || measure.timed_runs > 0;
     lab::SimReport report;  // a refused case has none
     if (step.device == lab::DeviceKind::sim && counted && !problem_.refuses(task_, c))
@@ -105,7 +140,16 @@ class Collector {
     record.stage = step.stage;
     record.device = step.device;
     record.verdict = outcome.verdict;
-    if (context_.seed_is_of_case) record.printed = outcome.printed;
+    if (context_.seed_is_of_case || (!outcome.printed.empty() && c.n > 0 && c.n < shortest_that_printed_)) {
+      for (CaseRecord& other : evidence_.cases) other.printed.clear();
+      record.printed = outcome.printed;
+      shortest_that_printed_ = c.n;
+    }
+    if (hooks_.source_line) explain_lines(outcome.failure, hooks_.source_line);
+    if (const std::string launched = lacks_stores(outcome.failure) ? launches_in(outcome.sim_report) : "";
+        !launched.empty())
+      outcome.failure.notes.push_back(
+          fmt::format("launched for n = {}: {}. Is there a thread for each element?", c.n, launched));
     if (outcome.verdict != Verdict::ok) set_failure(record, outcome.failure);
     if (step.stage == Stage::correctness && outcome.failure.mismatch)
       evidence_.failed.push_back(evidence_.cases.size());
@@ -113,16 +157,16 @@ class Collector {
     evidence_.cases.push_back(record);
 
     if (record.verdict == Verdict::ok || record.verdict == Verdict::suspect) {
+      if (c.n > 0) right_.push_back(c.n);
       if (outcome.processor_seconds >= slowest_seconds_) {
         slowest_seconds_ = outcome.processor_seconds;
         slowest_case_ = c.name;
       }
       if (report.readable && task_.reference_us > 0 &&
-          step.stage == (task_.speedup.empty() ? Stage::efficiency : Stage::speedup))
+          (task_.speedup.empty() ? step.is_counted : step.is_timed))
         evidence_.time_ratio += report.modelled_us / task_.reference_us;
-      if (step.stage == Stage::efficiency && report.readable)
-        keep_worst(report, ideal), find_places(step, c, seed);
-      if (step.stage == Stage::speedup) keep_times(step, c, outcome);
+      if (step.is_counted && report.readable) keep_worst(report, ideal), find_places(step, c, seed);
+      if (step.is_timed) keep_times(step, c, outcome);
       return true;
     }
     return may_go_on(step, c, record.verdict);
@@ -132,28 +176,6 @@ class Collector {
   std::ptrdiff_t n_failed() const {
     return std::ranges::count_if(evidence_.cases,
                                  [](const CaseRecord& record) { return record.verdict != Verdict::ok; });
-  }
-
-  // Adds to a case that reached the time limit a time for comparison: that of the course's solution for the
-  // same case in the same way on the same machine; without a solution, that of the submission's own cases.
-  void compare_time(const Step& step, const lab::Case& c, std::uint64_t seed, const lab::Measure& measure,
-                    lab::Outcome& outcome) const {
-    CaseRunner* reference = context_.solutions || !hooks_.reference ? nullptr : hooks_.reference(step.device);
-    std::string note;
-    if (reference != nullptr) {
-      const lab::Outcome other = reference->run(problem_, task_, c, seed, measure);
-      if (other.verdict == Verdict::ok)
-        note = fmt::format("the course's own solution of this task took {} for this case",
-                           processor_time(other.processor_seconds));
-    }
-    if (note.empty() && !slowest_case_.empty())
-      note = fmt::format("of the cases that it passed before, {} took longest: {}", slowest_case_,
-                         processor_time(slowest_seconds_));
-    if (note.empty()) return;
-    outcome.failure.notes.push_back(std::move(note));
-  }
-  static std::string processor_time(double seconds) {
-    return fmt::format("{:.2g} s of processor time", std::max(seconds, 0.01));
   }
 
   // Runs the case on the simulator with all checkers to find a cause that a GPU does not show. Only for the
@@ -174,6 +196,10 @@ class Collector {
     outcome.failure.proved = outcome.failure.found_on_simulator = true;
   }
 
+ public:
+  std::string lengths() const { return lengths_text(right_, wrong_); }
+
+ private:
   // After a failure correctness continues until kFailuresShown cases have failed, so that a student sees
   // whether one case or all are wrong.
   bool may_go_on(const Step& step, const lab::Case& c, Verdict verdict) {
@@ -181,7 +207,7 @@ class Collector {
     if (verdict != Verdict::wrong_answer && verdict != Verdict::crash) return false;
     // A few more, if they may decide between several causes, or one of them may have an output, or items.
     const bool no_output = evidence_.failed.empty() && hides_output(deciding_record(evidence_.cases));
-    if (c.n > 0) ++n_failed_with_items_;
+    if (c.n > 0) ++n_failed_with_items_, wrong_.push_back(c.n);
     return n_failed() < kFailuresShown ||
            (n_failed() < kFailuresToDecide &&
             (no_output || n_failed_with_items_ == 0 || lab::is_ambiguous(failed_cases(evidence_))));
@@ -242,21 +268,24 @@ class Collector {
 
   const lab::Problem& problem_;
   const lab::Task& task_;
-  const Plan& plan_;
   const RunContext& context_;
-  const CollectHooks& hooks_;
+  const Plan& plan_;
   Evidence& evidence_;
+  const CollectHooks& hooks_;
   const int round_;
   int n_failed_with_items_ = 0;
-  std::string slowest_case_;  // of the cases that were right
+  std::vector<std::uint64_t> right_, wrong_;  // numbers of items of the cases so far
+  std::string slowest_case_;                  // of the cases that were right
   double slowest_seconds_ = 0;
+  std::uint64_t shortest_that_printed_ = UINT64_MAX;
 };
 
 }  // namespace
 
-void collect(const lab::Problem& problem, const lab::Task& task, const Plan& plan, Share share,
-             const RunContext& context, const CollectHooks& hooks, Evidence& evidence, int round) {
-  Collector collector(problem, task, plan, context, hooks, evidence, round);
+void collect(TaskRun& run, Share share, const CollectHooks& hooks, int round) {
+  Collector collector(run, hooks, round);
+  const Plan& plan = run.plan;
+  Evidence& evidence = run.evidence;
   evidence.cases_planned = plan.correctness_steps();
   for (const Step& step : plan.steps) {
     if (step.alone != (share == Share::alone)) continue;
@@ -266,10 +295,14 @@ void collect(const lab::Problem& problem, const lab::Task& task, const Plan& pla
     if (failed && step.stage != Stage::correctness) break;
     if (!collector.run(step)) break;
   }
-  if (share == Share::shared) diagnose_together(evidence);
+  if (share == Share::shared) diagnose_together(evidence, collector.lengths());
   const CaseRecord* wrong = deciding_record(evidence.cases);
-  evidence.complete =
-      (wrong == nullptr || wrong->verdict == Verdict::suspect) && evidence.cases.size() >= plan.steps.size();
+  const bool failed = wrong != nullptr && wrong->verdict != Verdict::suspect;
+  evidence.complete = !failed && evidence.cases.size() >= plan.steps.size();
+  if (failed) {  // what a wrong program costs means nothing
+    evidence.metrics.clear(), evidence.places.clear(), evidence.timings.clear();
+    evidence.time_ratio = 0;
+  }
 }
 
 }  // namespace course::grader

@@ -19,11 +19,10 @@ namespace course::grader {
 struct CollectHooks {
   // The runner for a device; called in the collecting thread.
   std::function<CaseRunner&(lab::DeviceKind)> runner;
-  // A runner of the course's solution, for comparison with a slow case; nullptr if there is none. May be
-  // empty.
-  std::function<CaseRunner*(lab::DeviceKind)> reference;
   // Called before each case with its name. May be empty.
   std::function<void(const std::string&)> progress;
+  // The submission's lines. May be empty.
+  SourceLine source_line;
   // Called before a case is timed on a GPU; waits until nothing else runs. May be empty.
   std::function<void()> before_timing;
 };
@@ -31,10 +30,18 @@ struct CollectHooks {
 // The steps to run: those that may share the device with steps of other tasks, or those that may not.
 enum class Share { shared, alone };
 
-// Runs the steps and adds to `evidence`, which is empty before the first call. Continues after an earlier
-// call; after a failure, no stage but correctness is run. `alone` steps may be run again on other items, in
-// another `round`; their times are combined.
-void collect(const lab::Problem& problem, const lab::Task& task, const Plan& plan, Share share,
-             const RunContext& context, const CollectHooks& hooks, Evidence& evidence, int round = 0);
+// A task, its plan, and what its cases have shown so far.
+struct TaskRun {
+  const lab::Problem* problem = nullptr;
+  const lab::Task* task = nullptr;
+  Plan plan;
+  RunContext context;
+  Evidence evidence;
+};
+
+// Runs the steps and adds to the evidence. Continues after an earlier call; after a failure, no stage but
+// correctness is run. `alone` steps may be run again on other items, in another `round`; their times are
+// combined.
+void collect(TaskRun& run, Share share, const CollectHooks& hooks, int round = 0);
 
 }  // namespace course::grader

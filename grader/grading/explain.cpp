@@ -5,6 +5,7 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <cstdlib>
 #include <utility>
 #include <vector>
 
@@ -19,16 +20,12 @@ std::string base_name(std::string_view path) {
   return std::string(slash == std::string_view::npos ? path : path.substr(slash + 1));
 }
 
-std::string triple(const std::array<std::uint32_t, 3>& id) {
-  if (id[1] == 0 && id[2] == 0) return fmt::format("{}", id[0]);
-  return fmt::format("({},{},{})", id[0], id[1], id[2]);
-}
-
 // The mistake that explains the outputs of all other failed cases.
 void show_output_of_others(const Evidence& evidence, CaseRecord& record) {
   const std::vector<lab::FailedCase> others = failed_cases(evidence);
   lab::Diagnosis shown = lab::likely_cause(others);
-  if (shown.causes.empty() || shown.causes.front().is_sign || shown.n_failed > 0) return;
+  // One other output fits a mistake by chance.
+  if (others.size() < 2 || shown.causes.empty() || shown.causes.front().is_sign || shown.n_failed > 0) return;
   shown.in_case = others.front().name;
   lab::Failure failure = *record.failure;
   failure.diagnosis = std::move(shown);
@@ -47,37 +44,44 @@ std::uint64_t RunContext::seed_of(Stage stage, std::string_view task, std::strin
   return one_way(seed, fmt::format("{} {} {} {}", lab, name_of(stage), task, case_name));
 }
 
-std::string place_of(const lab::SimFinding& finding) {
-  if (finding.file.empty() || finding.line == 0) return "";
-  std::string place = fmt::format("{}:{}", base_name(finding.file), finding.line);
-  const bool other = !finding.other_file.empty() && finding.other_line != 0;
-  if (other && (finding.other_line != finding.line || finding.other_file != finding.file)) {
-    place += fmt::format(" and {}:{}", base_name(finding.other_file), finding.other_line);
+void explain_lines(lab::Failure& failure, const SourceLine& source_line) {
+  if (failure.findings.empty()) return;
+  lab::SimFinding& first = failure.findings.front();
+  if (first.line == 0 || source_line(first.file, first.line).empty()) return;
+  failure.source = fmt::format("{} | {}", first.line, quote(source_line, first.file, first.line));
+  const std::size_t both = first.message.find(", and so does thread");
+  const std::size_t why = both == std::string::npos ? both : first.message.find(": ", both);
+  // What is lost by a change in several steps has another remedy, unless the steps are far apart.
+  const std::size_t change = first.message.find(": both read it, change it");
+  const bool apart =
+      change != std::string::npos && first.line != first.other_line && both == std::string::npos;
+  if (apart)
+    first.message.replace(
+        change, std::string::npos,
+        ": both threads read it and write it back. Are the parts of the threads disjoint? If "
+        "they should share it, an atomic does both steps as one");
+  else if (why != std::string::npos && change == std::string::npos)
+    first.message.replace(why, std::string::npos, ": two items have one position, so no barrier helps");
+  else if (first.kind.starts_with("out-of-bounds"))
+    std::erase_if(failure.notes,
+                  [](const std::string& note) { return note.starts_with("cudaErrorIllegalAddress"); });
+  else
+    return;
+  if (const std::size_t size = first.message.find(" bytes of shared memory"); size != std::string::npos) {
+    bool is_dynamic = false;
+    for (std::uint32_t at = first.line;
+         at > 0 && !source_line(first.file, at).starts_with('}') && !is_dynamic; --at)
+      is_dynamic = has(source_line(first.file, at), "extern __shared__");
+    if (is_dynamic) first.message += "; a launch asks for dynamic shared memory in bytes, not in elements";
   }
-  return place;
-}
-
-std::string describe(const lab::SimFinding& finding) {
-  std::string text = finding.message.empty() ? finding.kind : finding.message;
-  for (const std::string& file : {finding.file, finding.other_file}) replace_all(text, file, base_name(file));
-  // The grader compiles the file, so advice about compiling does not help.
-  replace_all(text, " (compile with -lineinfo to see it)", "");
-  // Most messages contain the place and the threads; they are added to the others.
-  const auto lacks = [&](const std::string& what) {
-    return !what.empty() && text.find(what) == std::string::npos;
-  };
-  if (const std::string place = place_of(finding); lacks(place)) text = place + ": " + text;
-  if (lacks(finding.object)) text += " [" + finding.object + "]";
-  std::vector<std::string> more;
-  const auto who = [](const auto& thread, const auto& block) {
-    return fmt::format("thread {} of block {}", triple(thread), triple(block));
-  };
-  if (lacks("thread " + triple(finding.thread) + " of block")) {
-    more.push_back(who(finding.thread, finding.block));
-    if (finding.checker == "racecheck") more.back() += ", " + who(finding.other_thread, finding.other_block);
-  }
-  if (finding.times > 1) more.push_back(fmt::format("{} times", finding.times));
-  return tame(more.empty() ? text : fmt::format("{} ({})", text, fmt::join(more, "; ")));
+  // "at lab.cu:229 (in lab.cu:211)": line 229 calls the function with the access.
+  const std::string inlined = "(in " + base_name(first.file) + ":";
+  const std::size_t in = first.message.find(inlined);
+  const auto line = in == std::string::npos ? first.line
+                                            : static_cast<std::uint32_t>(std::strtoul(
+                                                  first.message.c_str() + in + inlined.size(), nullptr, 10));
+  failure.source =
+      fmt::format("{}", fmt::join(slice_of(source_line, first.file, line, first.line), "\n    "));
 }
 
 std::string printed_lines(std::string_view printed, std::size_t limit, std::size_t indent) {
@@ -103,7 +107,27 @@ std::vector<lab::FailedCase> failed_cases(const Evidence& evidence) {
   return cases;
 }
 
-void diagnose_together(Evidence& evidence) {
+std::string lengths_text(const std::vector<std::uint64_t>& right, const std::vector<std::uint64_t>& wrong) {
+  constexpr std::size_t kEnough = 5;
+  constexpr std::uint64_t kLeast = 8, kMaxUnit = 8192;
+  if (right.size() < kEnough || wrong.size() < 2) return "";
+  const std::uint64_t longest = std::ranges::max(right), shortest = std::ranges::min(wrong);
+  if (longest < shortest && longest >= kLeast)
+    return fmt::format("all cases of up to {} items are right, those from {} items on are wrong", longest,
+                       shortest);
+  for (std::uint64_t unit = 32; unit <= kMaxUnit; unit *= 2) {
+    const auto whole = [unit](std::uint64_t n) { return n % unit == 0; };
+    const auto all = [&](const auto& lengths) { return std::ranges::all_of(lengths, whole); };
+    const auto none = [&](const auto& lengths) { return std::ranges::none_of(lengths, whole); };
+    if (all(wrong) && none(right))
+      return fmt::format("only lengths that are multiples of {} are wrong", unit);
+    if (none(wrong) && all(right))
+      return fmt::format("only lengths that are no multiples of {} are wrong", unit);
+  }
+  return "";
+}
+
+void diagnose_together(Evidence& evidence, const std::string& lengths) {
   if (const CaseRecord* deciding = deciding_record(evidence.cases); hides_output(deciding)) {
     show_output_of_others(evidence,
                           evidence.cases[static_cast<std::size_t>(deciding - evidence.cases.data())]);
@@ -113,6 +137,7 @@ void diagnose_together(Evidence& evidence) {
   CaseRecord& record = evidence.cases[evidence.failed.front()];
   if (&record != deciding_record(evidence.cases)) return;
   lab::Failure failure = *record.failure;
+  if (!lengths.empty()) failure.notes.push_back(lengths);
   lab::Diagnosis common = lab::likely_cause(failed_cases(evidence));
   const bool explains_all = !common.causes.empty() && !common.causes.front().is_sign && common.n_failed == 0;
   if (failure.proved) {
@@ -126,6 +151,7 @@ void diagnose_together(Evidence& evidence) {
   if (proved != evidence.failed.end()) {
     const CaseRecord& other = evidence.cases[*proved];
     failure.findings = other.failure->findings;
+    failure.source = other.failure->source;
     if (failure.findings.empty())
       failure.diagnosis = other.failure->diagnosis;
     else

@@ -1,15 +1,17 @@
 // SPDX-License-Identifier: MIT
-// What explains failed cases: the cause that they have in common, findings and a program's output as text for
-// a terminal, and the parts of a run that messages repeat.
+// What explains failed cases: the cause that they have in common, a program's output as text for a terminal,
+// and the parts of a run that messages repeat.
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "grading/planning/plan.hpp"
 #include "grading/scoring/score.hpp"
+#include "grading/slice.hpp"
 #include "lab/diagnosis.hpp"
 
 namespace course::grader {
@@ -30,12 +32,10 @@ struct RunContext {
   std::uint64_t seed_of(Stage stage, std::string_view task, std::string_view case_name) const;
 };
 
-// "reduction.cu:31", or "reduction.cu:31 and reduction.cu:33" for the two accesses of a race; "" without line
-// information.
-std::string place_of(const lab::SimFinding& finding);
-
-// One line: what happened, where, in which threads, how often.
-std::string describe(const lab::SimFinding& finding);
+// Adds what the source shows: the line of the first finding; and where two threads of a launch store in one
+// element from one line, which no order makes right, or an access is past the end of an array, the lines that
+// compute its index.
+void explain_lines(lab::Failure& failure, const SourceLine& source_line);
 
 // The message of a failed case shows this many of the last lines that it printed.
 constexpr std::ptrdiff_t kMaxLinesInMessage = 8;
@@ -46,7 +46,9 @@ std::string printed_lines(std::string_view printed, std::size_t limit, std::size
 // Whether the case ended at an access outside of its buffers: where it ended is known, but not its output.
 bool hides_output(const CaseRecord* record);
 std::vector<lab::FailedCase> failed_cases(const Evidence& evidence);
-// Explains the deciding case by the causes that all failed cases show.
-void diagnose_together(Evidence& evidence);
+// Which lengths are wrong: those from a length on, or multiples of a number; "" if there is no such rule.
+std::string lengths_text(const std::vector<std::uint64_t>& right, const std::vector<std::uint64_t>& wrong);
+// Explains the deciding case by the causes that all failed cases show. `lengths`: a note on it.
+void diagnose_together(Evidence& evidence, const std::string& lengths = "");
 
 }  // namespace course::grader

@@ -25,13 +25,7 @@ namespace {
 using lab::Verdict;
 
 // One task to grade.
-struct Unit {
-  const lab::Problem* problem = nullptr;
-  const lab::Task* task = nullptr;
-  Plan plan;
-  RunContext context;
-  const TaskResult* known = nullptr;  // an earlier result, whose cases are not run again
-  Evidence evidence;
+struct Unit : TaskRun {
   std::string broken;  // why it could not be run; "" if it could
   double seconds = 0;
 };
@@ -70,30 +64,6 @@ class Runners {
   std::map<lab::DeviceKind, std::unique_ptr<CaseRunner>> runners_;
 };
 
-bool is_right(const TaskResult& task) {
-  return task.verdict == Verdict::ok || task.verdict == Verdict::suspect;
-}
-
-bool is_case_of(const TaskResult& task, const std::string& name) {
-  return std::ranges::any_of(task.cases, [&](const CaseRecord& record) { return record.name == name; });
-}
-
-// What an earlier result says about a task; nullptr if that says nothing about its present cases.
-const TaskResult* find_known(const RunResult* result, const lab::Manifest& manifest, const lab::Task& task,
-                             const std::vector<lab::Case>& cases) {
-  if (result == nullptr) return nullptr;
-  for (const LabResult& lab : result->labs) {
-    for (const TaskResult& known : lab.tasks) {
-      if (lab.id != manifest.id || known.id != task.id || known.verdict == Verdict::infra) continue;
-      const bool all_exist = std::ranges::all_of(known.cases, [&](const CaseRecord& record) {
-        return std::ranges::any_of(cases, [&](const lab::Case& c) { return c.name == record.name; });
-      });
-      return all_exist ? &known : nullptr;
-    }
-  }
-  return nullptr;
-}
-
 class Grading {
  public:
   Grading(const GradeOptions& options, const RunnerFactory& make_runner, Progress& progress)
@@ -111,20 +81,13 @@ class Grading {
     unit.context = {std::string(problem.manifest().id), options_.seed, options_.solutions, device,
                     options_.only_case.has_value(),     options_.gpus};
     guarded(unit, [&] {
-      std::vector<lab::Case> cases = cases_of(problem, task);
-      unit.known = find_known(options_.known, problem.manifest(), task, cases);
-      if (unit.known != nullptr) {
-        std::erase_if(cases, [&](const lab::Case& c) {
-          return !is_right(*unit.known) || is_case_of(*unit.known, c.name);
-        });
-      }
       PlanOptions plan{device, options_.only_case, options_.check_every_size};
       plan.seed = one_way(options_.seed, fmt::format("{} {} plan", problem.manifest().id, task.id));
       if (several)
         plan.needs_simulator = [&](const lab::Case& c) {
           return problem.shape(task, c).n_devices > options_.gpus;
         };
-      unit.plan = make_plan(task, std::move(cases), plan);
+      unit.plan = make_plan(task, cases_of(problem, task), plan);
     });
     units_.push_back(std::move(unit));
   }
@@ -174,17 +137,10 @@ class Grading {
   void collect_steps(Unit& unit, Runners& runners, Share share, int round = 0) {
     CollectHooks hooks;
     hooks.runner = [&](lab::DeviceKind device) -> CaseRunner& { return runners.of(*unit.problem, device); };
-    std::map<lab::DeviceKind, std::unique_ptr<CaseRunner>> references;
-    if (options_.reference) {
-      hooks.reference = [&](lab::DeviceKind device) {
-        std::unique_ptr<CaseRunner>& runner = references[device];
-        if (!runner) runner = options_.reference(*unit.problem, device);
-        return runner.get();
-      };
-    }
     hooks.progress = [&](const std::string& what) { progress_.step(unit.context.lab + " " + what); };
+    hooks.source_line = options_.source_line;
     hooks.before_timing = [this] { wait_for_end(); };
-    collect(*unit.problem, *unit.task, unit.plan, share, unit.context, hooks, unit.evidence, round);
+    collect(unit, share, hooks, round);
   }
 
   void run_shared() {
@@ -291,24 +247,11 @@ class Grading {
   std::future<void> ending_;
 };
 
-TaskResult with_known(const lab::Task& task, const Unit& unit) {
-  if (!is_right(*unit.known)) {
-    TaskResult out = unscored_task(task, unit.known->verdict, unit.known->message);
-    out.cases = unit.known->cases;
-    out.cases_planned = unit.known->cases_planned;
-    out.cases_run = unit.known->cases_run;
-    out.cases_failed = unit.known->cases_failed;
-    return out;
-  }
-  return score_task(task, together(*unit.known, unit.evidence));
-}
-
 TaskResult uncut_result_of(const LabToGrade& lab, const lab::Task& task, const Unit* unit) {
   if (lab.build_verdict != Verdict::ok) return unscored_task(task, lab.build_verdict, lab.build_message);
   if (unit == nullptr) return unscored_task(task, Verdict::infra, "This task was not run.");
-  TaskResult result = !unit->broken.empty()    ? unscored_task(task, Verdict::infra, unit->broken)
-                      : unit->known == nullptr ? score_task(task, unit->evidence)
-                                               : with_known(task, *unit);
+  TaskResult result = unit->broken.empty() ? score_task(task, unit->evidence)
+                                           : unscored_task(task, Verdict::infra, unit->broken);
   result.seconds = unit->seconds;
   return result;
 }

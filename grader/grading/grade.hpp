@@ -13,6 +13,7 @@
 
 #include "grading/baseline.hpp"
 #include "grading/case_runner.hpp"
+#include "grading/explain.hpp"
 #include "grading/progress.hpp"
 #include "report/result.hpp"
 
@@ -39,14 +40,9 @@ struct GradeOptions {
   // answer.
   bool quick = false;
   unsigned jobs = 2;
-  // Runners of the course's solutions, for comparison with a case that is too slow; gives nullptr for a lab
-  // without one. May be empty.
-  RunnerFactory reference;
+  SourceLine source_line;                     // for reasons that name a line; may be empty
   const KnownBaselines* baselines = nullptr;  // used instead of timing the CPU; nullptr for none
-  // An earlier result of the same files, or nullptr. What it has stands: only tasks that were right (OK,
-  // SUSPECT) run the cases that it lacks. A task of whose cases one no longer exists runs all.
-  const RunResult* known = nullptr;
-  std::string baselines_kept_in;  // a folder, see BaselineTimer; "" for none
+  std::string baselines_kept_in;              // a folder, see BaselineTimer; "" for none
 };
 
 // Sets labs, device, seed, modelled, partial and seconds of the result.

@@ -169,60 +169,6 @@ TEST(Grade, CanGradeOneTaskAndCase) {
   }
 }
 
-// What an earlier run of the cases n0 … would have left, without the case `lacking`.
-RunResult without_case(RunResult result, const std::string& lacking) {
-  for (TaskResult& task : result.labs[0].tasks) {
-    std::erase_if(task.cases, [&](const CaseRecord& record) { return record.name == lacking; });
-  }
-  return result;
-}
-
-TEST(Grade, RunsOnlyCasesThatAnEarlierResultLacks) {
-  Script first;
-  const RunResult whole = grade_fake(first);
-  const RunResult known = without_case(whole, "n33");
-  GradeOptions options;
-  options.known = &known;
-  Script script;
-  const RunResult result = grade_fake(script, options);
-  EXPECT_GT(script.asked().size(), 0U);
-  for (const testing::Asked& one : script.asked()) EXPECT_EQ(one.case_name, "n33");
-  EXPECT_EQ(result.labs[0].points, whole.labs[0].points);
-  EXPECT_EQ(result.labs[0].tasks[0].cases.size(), whole.labs[0].tasks[0].cases.size());
-}
-
-TEST(Grade, NewCaseDecidesOnlyRightTasks) {
-  const auto crash = [](const lab::Task& task, const lab::Case& c, auto&) -> std::optional<lab::Outcome> {
-    if (task.id == "first" && c.n == 33) return testing::failing(Verdict::crash);
-    return std::nullopt;
-  };
-  Script first;
-  RunResult known = without_case(grade_fake(first), "n33");
-  known.labs[0].tasks[1].verdict = Verdict::wrong_answer;
-  known.labs[0].tasks[1].message = "was wrong";
-  GradeOptions options;
-  options.known = &known;
-  Script script(crash);
-  const RunResult result = grade_fake(script, options);
-  EXPECT_EQ(result.labs[0].tasks[0].verdict, Verdict::crash);
-  EXPECT_EQ(result.labs[0].tasks[0].points, 0);
-  EXPECT_EQ(result.labs[0].tasks[1].verdict, Verdict::wrong_answer);
-  EXPECT_EQ(result.labs[0].tasks[1].message, "was wrong");
-  for (const testing::Asked& one : script.asked()) EXPECT_NE(one.task, result.labs[0].tasks[1].id);
-}
-
-TEST(Grade, EarlierResultOfOtherCasesDoesNotCount) {
-  Script first;
-  RunResult known = grade_fake(first);
-  known.labs[0].tasks[0].cases[0].name = "no longer there";
-  GradeOptions options;
-  options.known = &known;
-  Script script;
-  const RunResult result = grade_fake(script, options);
-  for (const testing::Asked& one : script.asked()) EXPECT_EQ(one.task, result.labs[0].tasks[0].id);
-  EXPECT_GT(script.asked().size(), 3U);
-}
-
 TEST(Grade, ResultDoesNotDependOnJobs) {
   const auto verdicts = [](unsigned jobs) {
     Script script([](const lab::Task& task, const lab::Case& c, auto&) -> std::optional<lab::Outcome> {

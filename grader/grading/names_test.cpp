@@ -51,15 +51,6 @@ TEST(CheckNames, SuggestTheNearestTaskAndCase) {
   EXPECT_TRUE(check_case(kAll, &task, "n33"));
 }
 
-TEST(Seed, IsReadAsDecimalOrHexadecimal) {
-  EXPECT_EQ(*parse_seed("12345"), 12345U);
-  EXPECT_EQ(*parse_seed("0xfedcba9876543210"), 0xfedcba9876543210U);
-  EXPECT_EQ(*parse_seed("0"), 0U);
-  for (const char* wrong : {"", "0x", "12z", "-1", " 1", "18446744073709551616", "0x1ffffffffffffffff"}) {
-    EXPECT_FALSE(parse_seed(wrong)) << wrong;
-  }
-}
-
 TEST(Seed, IsDifferentEachTime) {
   EXPECT_NE(*fresh_seed(), *fresh_seed());
 }
@@ -83,6 +74,15 @@ TEST(Catalogue, MakesAMarkdownTableOfPoints) {
       HasSubstr("| `first` First task | 30 | barriers per row ≤ 4: 5<br>active_lanes ≥ 0.9: 5 | 2× one CPU "
                 "thread: 6<br>10× one CPU thread: 4 | 50 |"));
   EXPECT_THAT(table, HasSubstr("| **all** | | | | **100 + 10** |"));
+}
+
+TEST(Catalogue, LeavesOutColumnsOfGoalsThatNoTaskHas) {
+  lab::Task task;
+  task.id = "a", task.title = "A", task.correctness_points = 50;
+  lab::Manifest manifest;
+  manifest.tasks = {&task, 1};
+  EXPECT_EQ(points_markdown(manifest),
+            "| task | points |\n|---|---:|\n| `a` A | 50 |\n| **all** | **50** |\n");
 }
 
 }  // namespace

@@ -32,7 +32,7 @@ TARGETS = (
 COMPILE = """-std=c++20 -Os -fwasm-exceptions -fno-math-errno -ffp-contract=off -DFMT_HEADER_ONLY -DJSON_HAS_CPP_20=0
  -DSIM_ISA=portable -DSIM_HAVE_PORTABLE -w""".split()
 LINK = """-Os -fwasm-exceptions -sMODULARIZE=1 -sEXPORT_NAME=make_machine -sENVIRONMENT=worker,node -sFILESYSTEM=0
- -sINITIAL_MEMORY=67108864 -sALLOW_MEMORY_GROWTH=0 -sTOTAL_STACK=1048576 -sABORTING_MALLOC=0
+ -sINITIAL_MEMORY=134217728 -sALLOW_MEMORY_GROWTH=0 -sTOTAL_STACK=1048576 -sABORTING_MALLOC=0
  -sEXPORTED_FUNCTIONS=_play,_malloc,_free -sEXPORTED_RUNTIME_METHODS=UTF8ToString,stringToUTF8,lengthBytesUTF8
  -sINCOMING_MODULE_JS_API=wasmBinary,instantiateWasm,print,printErr --minify=0""".split()
 

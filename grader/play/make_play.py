@@ -36,22 +36,14 @@ import records
 ARCH = "arch=compute_90,code=compute_90"
 NUMBER = re.compile(r"(?<=[\[,:])\d+(?=[\],}])")
 
-
-ERRATA = {"id": "errata", "title": "Errata: find the mistakes", "tasks": []}
-ABOUT = {"solution": "the solution", "faulty": "as in the source", "file": "your file"}
+ABOUT = {"solution": "the solution", "file": "your file"}
 
 
-class Pool:
+class Pool(dict[str, int]):
     """Things of which each is stored once, and numbers that stand for them."""
 
-    def __init__(self) -> None:
-        self.numbers: dict[str, int] = {}
-
     def number(self, thing: str) -> int:
-        return self.numbers.setdefault(thing, len(self.numbers))
-
-    def things(self) -> list[str]:
-        return list(self.numbers)
+        return self.setdefault(thing, len(self))
 
 
 class Packer:
@@ -69,9 +61,7 @@ class Packer:
                 for name, text in program.entries[copy].items():
                     texts.setdefault(text, (name, program.size, copy))
         # Similar texts follow each other, so the compression finds what they share.
-        self.texts = Pool()
-        for text in sorted(texts, key=texts.get):
-            self.texts.number(text)
+        self.texts = Pool((text, k) for k, text in enumerate(sorted(texts, key=texts.get)))
         self.sizes = {program.size: self.of(program) for program in programs}
 
     def of(self, program: records.Program) -> dict:
@@ -115,9 +105,9 @@ class Packer:
 
     def packed(self) -> dict:
         return {
-            "texts": self.texts.things(),
-            "templates": self.templates.things(),
-            "ranges": [json.loads(text) for text in self.ranges.things()],
+            "texts": list(self.texts),
+            "templates": list(self.templates),
+            "ranges": [json.loads(text) for text in self.ranges],
             "sizes": self.sizes,
         }
 
@@ -144,7 +134,6 @@ def programs(build: pathlib.Path) -> Iterator[records.Program]:
             print(f"{program.lab}, blocks of {program.size} threads: without {short}{some}")
         program.limit(limits)
         yield program
-    yield from records.Errata.all(build)
 
 
 def labs_of(build: pathlib.Path, recorded: list[records.Program]) -> dict[str, dict]:
@@ -152,19 +141,11 @@ def labs_of(build: pathlib.Path, recorded: list[records.Program]) -> dict[str, d
     launches."""
     command: list = [build / "grader/labcli", "list", "--json"]
     listed = subprocess.run(command, capture_output=True, text=True, check=True)
-    manifests = {lab["id"]: lab for lab in json.loads(listed.stdout)["labs"]} | {"errata": ERRATA}
+    manifests = {lab["id"]: lab for lab in json.loads(listed.stdout)["labs"]}
     labs: dict[str, list] = {}
     for program in recorded:
         labs.setdefault(program.lab, []).append(program)
     return {name: lab_of(manifests[name], labs[name]) for name in manifests if name in labs}
-
-
-def constants_of(program: records.Program) -> dict:
-    """The constants that change from size to size, as this size has them; null: it has none."""
-    names = {name for one in make_versions.offer_of(program.lab)["blocks"].values() for name in one}
-    text = next(iter(program.sources.values()))
-    found = {name: re.search(rf"constexpr unsigned {name}\s*=\s*([^;]+);", text) for name in sorted(names)}
-    return {name: one and one[1] for name, one in found.items()}
 
 
 def lab_of(manifest: dict, recorded: list[records.Program]) -> dict:
@@ -173,8 +154,6 @@ def lab_of(manifest: dict, recorded: list[records.Program]) -> dict:
     order = manifest["tasks"] + manifest.get("further_rungs", [])
     offered = {task for program in recorded for tasks in program.copies.values() for task in tasks}
     tasks = [{"id": t["id"], "title": t["title"]} for t in order if t["id"] in offered]
-    rest = sorted(offered - {t["id"] for t in order}, key=lambda t: (len(t), t))
-    tasks += [{"id": t, "title": f"Erratum {t}" if t.isdigit() else t.replace("_", " ")} for t in rest]
     versions = []
     for copy in copies:
         version = {"id": copy, "about": ABOUT.get(copy, copy)}
@@ -183,23 +162,26 @@ def lab_of(manifest: dict, recorded: list[records.Program]) -> dict:
             header, _ = make_mutant.parse(mutant.read_text(encoding="utf-8"), copy)
             version |= {"task": header["task"][0], "about": header["about"][0]}
         versions.append(version)
-    # The text of the first size stands for all; the page replaces the same constants.
-    first = {copy: next(p.sources[copy] for p in recorded if copy in p.copies).split("\n") for copy in copies}
-    base = first[copies[0]]
-    of_first = {"problem": recorded[0].problem, "items": recorded[0].items}
-    shown = {"title": manifest["title"], "tasks": tasks, "versions": versions, **of_first}
+    base = recorded[0].sources[copies[0]].split("\n")
+    shown = {
+        "title": manifest["title"],
+        "tasks": tasks,
+        "versions": versions,
+        "items": recorded[0].items,
+    }
     packed = {
         **Packer(recorded).packed(),
         "source": base,
-        "edits": {copy: edits(base, lines) for copy, lines in first.items()},
-        "constants": {p.size: constants_of(p) for p in recorded},
+        "edits": {
+            p.size: {copy: edits(base, p.sources[copy].split("\n")) for copy in p.copies} for p in recorded
+        },
     }
     return {"shown": shown, "packed": packed}
 
 
 def record_file(build: pathlib.Path, path: pathlib.Path, folder: pathlib.Path) -> list[records.Program]:
     """Compiles and records somebody's file. One Program for each size of its blocks that can be compiled."""
-    text = path.read_text(encoding="utf-8")
+    text = make_mutant.source_of(path, ROOT)
     named = re.search(r"^namespace course::(\w+) \{", text, re.M)
     lab = named[1] if named else ""
     if not (ROOT / f"labs/{lab}/lab.hpp").is_file() or not lab:

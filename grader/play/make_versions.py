@@ -49,12 +49,18 @@ def with_size(source: str, constants: dict) -> str:
 
 
 def with_own_headers(text: str, solution: pathlib.Path) -> str:
-    """The solution with its folder's headers written out, so that each copy has its own kernels and sizes."""
+    """The solution with its folder's headers written out, each once, so that each copy has its own kernels and
+    sizes."""
+    include = re.compile(rf'^#include "{solution.parent.name}/(\w+\.cuh)".*\n', re.M)
+    written: set[str] = set()
 
-    def contents(include: re.Match) -> str:
-        return (solution.parent / include[1]).read_text(encoding="utf-8")
+    def contents(found: re.Match) -> str:
+        if found[1] in written:
+            return ""
+        written.add(found[1])
+        return include.sub(contents, (solution.parent / found[1]).read_text(encoding="utf-8"))
 
-    return re.sub(rf'^#include "{solution.parent.name}/(\w+\.cuh)".*\n', contents, text, flags=re.M)
+    return include.sub(contents, text)
 
 
 def write(path: pathlib.Path, text: str) -> None:
@@ -69,7 +75,7 @@ def main() -> None:
         return
     cuda, choice = map(pathlib.Path, sys.argv[1:3])
     size, solution, *mutants = sys.argv[3:]
-    text = with_own_headers(pathlib.Path(solution).read_text(encoding="utf-8"), pathlib.Path(solution))
+    text = with_own_headers(make_mutant.source_of(pathlib.Path(solution), ROOT), pathlib.Path(solution))
     plain = TOP.sub("", re.sub(r"^\s*//@.*\n", "", text, flags=re.M))
     lab, source = make_mutant.in_namespace(plain, "m_solution", solution)
     copies = {"solution": source}

@@ -14,7 +14,7 @@
 #include <type_traits>
 #include <utility>
 
-// Sizes have 32 bits here. All memory has 64 MB, so no size is larger.
+// Sizes have 32 bits here. All memory has 128 MB, so no size is larger.
 #pragma clang diagnostic ignored "-Wc++11-narrowing"
 
 namespace std {  // NOLINT(cert-dcl58-cpp): where the sources expect them

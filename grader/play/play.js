@@ -72,16 +72,12 @@
     const text = lab().packed.templates[template].replace(/#/g, () => numbers[k] + (growth[k++] ?? 0) * (n - first));
     return JSON.parse(text);
   }
-  // The text of a version, with the constants of the chosen size (make_versions.py replaces the same ones).
+  // The text of a version, as make_versions.py has made it for the chosen size.
   function source() {
-    const { source: base, edits, constants } = lab().packed;
+    const { source: base, edits } = lab().packed;
     const lines = [...base];
-    for (const [first, removed, inserted] of edits[field('version').value] ?? []) lines.splice(first, removed, ...inserted);
-    let text = lines.join('\n');
-    for (const [name, value] of Object.entries(constants[field('block').value] ?? {}))
-      text = text.replace(new RegExp(`( ?(?:inline )?constexpr unsigned ${name}\\s*=\\s*)[^;]+;`), (_, before) =>
-        value === null ? '' : `${before}${value};`);
-    return text;
+    for (const [first, removed, inserted] of edits[field('block').value]?.[field('version').value] ?? []) lines.splice(first, removed, ...inserted);
+    return lines.join('\n');
   }
   async function fill(wanted = {}) {
     options('lab', Object.entries(labs).map(([id, l]) => [id, l.title]), wanted.lab);
@@ -96,38 +92,21 @@
     options('variant', names.map((v) => [v, v.replaceAll('_', ' ')]), wanted.variant);
     const patterns = ['example', 'random', 'ascending', 'descending', 'all_equal', 'alternating', 'extremes']
       .filter((name) => lab().items[field('variant').value]?.includes(name));
-    const names_of_items = { typed: 'typed below', example: lab().problem ? '3 1 7 0 4 1 6 3' : 'those of the program' };
-    options('items', [...patterns, ...lab().problem ? ['typed'] : []].map((p) => [p, names_of_items[p] ?? p.replace('_', ' ')]),
+    const names_of_items = { typed: 'typed below', example: '3 1 7 0 4 1 6 3' };
+    options('items', [...patterns, 'typed'].map((p) => [p, names_of_items[p] ?? p.replace('_', ' ')]),
       wanted.items);
     for (const name of ['n', 'seed', 'schedule', 'typed']) if (wanted[name] !== undefined) field(name).value = wanted[name];
     $('#typed').hidden = field('items').value !== 'typed';
     offer_lengths(wanted.n === undefined);
     const task = lab().tasks.find((t) => t.id === field('task').value);
     const version = lab().versions.find((v) => v.id === field('version').value);
-    const section = section_of(source().split('\n'));
-    render($('#about'), make('summary', {}, version?.task ? `${task.title}. What is wrong: ${version.about}` : task.title),
-      section.words.map((words) => make('p', {}, ...with_marks(words))));
+    $('#about').textContent = version?.task ? `${task.title}. What is wrong: ${version.about}` : task.title;
   }
 
-  // Comments mark code and emphasis as Markdown does.
-  const with_marks = (text) => text.split(/(`[^`]+`|\*\w[^*]*\*)/).filter(Boolean).map((part) =>
-    part.length > 2 && part[0] === part.at(-1) && '`*'.includes(part[0]) ?
-      make(part[0] === '*' ? 'em' : 'code', {}, part.slice(1, -1)) : part);
-
-  // What the source says about the chosen kernel: the lines from its heading ("// --- Rung 3 …") to the next, the
-  // words of the comment there, and the constants that these lines use.
-  function section_of(lines) {
-    const is_heading = (line) => line.startsWith('// --- ');
+  // Where the source explains the chosen kernel: the line of its heading ("// --- Rung 3 …").
+  function section_in(lines) {
     const host = lines.findIndex((line) => line.includes(`Status ${field('task').value}(`));
-    const first = host < 0 ? -1 : lines.findLastIndex((line, k) => k < host && is_heading(line));
-    if (first < 0) return { first: 0, words: [], constants: [] };
-    const part = lines.slice(first, first + 1 + (lines.slice(first + 1).findIndex(is_heading) + 1 || lines.length));
-    const comment = part.slice(0, part.findIndex((line) => !line.startsWith('//')));
-    const words = comment.map((line) => line.slice(3).replace(/^--- /, '')).join('\n').split(/\n(?=[A-Z]\w+(?::| \())/);
-    const used = new Set(part.join('\n').match(/\bk[A-Z]\w*/g));
-    const constants = lines.map((line) => line.match(/^[ \w]*\b(k[A-Z]\w*) = (\d+)[,;] *\/\/ (.*)/))
-      .filter((found) => used.has(found?.[1])).map(([, name, value, meaning]) => `${name} = ${value}: ${meaning}`);
-    return { first, words, constants };
+    return Math.max(0, lines.findLastIndex((line, k) => k < host && line.startsWith('// --- ')));
   }
 
   function offer_lengths(choose) {
@@ -190,10 +169,11 @@
       new Map(program().entries.map(text_of).map((text) => [text.match(/\.entry (\w+)\(/)[1], text]));
     const kernels = new Set(work.map((w) => w.kernel).filter(Boolean));
     const ptx = text_of(program().head) + [...kernels].map((k) => entries.get(k)).join('');
-    return { lab: lab().problem, task: field('task').value, variant: field('variant').value, n, typed, ptx, work,
+    return { lab: field('lab').value, task: field('task').value, variant: field('variant').value, n, typed, ptx, work,
       items: typed ? 'random' : field('items').value, seed: Number(field('seed').value), schedule: Number(field('schedule').value) };
   }
-  function run(step = 0) {
+  function run(step = 0, plays = false) {
+    play(false);
     const asked = request();
     if (asked.error) {
       say(asked.error, true);
@@ -201,7 +181,7 @@
       return;
     }
     const launches = asked.work.filter((w) => w.kernel), blocks = launches.map((w) => w.block.reduce((a, b) => a * b));
-    running = { id: (running?.id ?? 0) + 1, step, launches, blocks };
+    running = { id: (running?.id ?? 0) + 1, step, plays, launches, blocks };
     $('#stop').disabled = false;
     say('Running …');
     worker.postMessage({ id: running.id, request: JSON.stringify(asked) });
@@ -218,19 +198,18 @@
     for (const { a } of answer.steps)
       for (const { x, lanes } of a ?? [])
         if (x !== undefined) answer.arrays[x].used = lanes.reduce((most, [, k]) => Math.max(most, k + 1), answer.arrays[x].used);
-    kept = [first_state()];
     current = null;
-    guesses.clear();
     const wrong = answer.fault || answer.mismatch ? ' Its result is wrong.' : answer.right ? ' Its result is right.' : '';
     const found = /^error/m.test(answer.findings) ? ' The checkers found an error.' : '';
     const is_wrong = lab().versions.find(({ id }) => id === field('version').value)?.task;
     const hidden = is_wrong && answer.right && !found && !answer.fault ?
       ' What is wrong with this version does not show in this run: try other items, operators or schedules.' : '';
     say(`The run took ${answer.steps.length} steps.${wrong}${found}${hidden} (${milliseconds.toFixed(0)} ms)`);
-    $('#player').hidden = $('#panels').hidden = false;
+    $('#player').hidden = false;
     $('#slider').max = answer.steps.length;
     show_once();
     show(Math.min(running.step, answer.steps.length));
+    play(running.plays);
   }
 
   // --- what does not depend on the step
@@ -238,32 +217,28 @@
   function show_once() {
     const result = $('#result > div');
     const wrong = answer.mismatch;
-    const racy = /^error/m.test(answer.findings), judged = answer.right !== undefined;
+    const racy = /^error/m.test(answer.findings);
     const verdict = answer.fault ? ['bad', `The run ended early: ${answer.fault}`] :
       wrong ? ['bad', `Wrong: ${wrong.wrong} of ${wrong.total} elements of ${wrong.buffer} differ. ${wrong.hint ?? ''}`] :
-        racy ? ['bad', `${judged ? 'The values are right in this run, but the' : 'The'} checkers found an error.`] :
-          judged ? ['good', 'The result is right.'] : ['', 'What the right result is, only the text of the erratum says.'];
+        racy ? ['bad', 'The values are right in this run, but the checkers found an error.'] : ['good', 'The result is right.'];
     const tables = answer.outputs.map(({ name: output, got, expected }) => {
       const row = (name, values) => make('tr', {}, make('th', {}, name), ...values.slice(0, 64).map((v, k) =>
-        make('td', { class: !expected || got[k] === expected[k] ? '' : 'bad' }, v)));
-      const rows = expected ? [row(`${output}: expected`, expected), row('this run', got)] : [row(output, got)];
+        make('td', { class: got[k] === expected[k] ? '' : 'bad' }, v)));
+      const rows = [row(`${output}: expected`, expected), row('this run', got)];
       return make('div', { class: 'wide', tabindex: '0', role: 'region', 'aria-label': `Values of ${output}` },
         make('table', {}, ...rows));
     });
     render(result, make('p', { class: verdict[0] }, verdict[1]), tables);
     $('#findings > pre').textContent = answer.findings || 'Nothing: no race, no access out of bounds, no unset value, no wrong barrier.';
-    $('#counters > div').replaceChildren();  // with what was typed there
-    show_counters();
     marked.clear();
     show_lines();
-    const lines = source().split('\n'), { first, constants } = section_of(lines);
+    const lines = source().split('\n');
     const found = new Set([...answer.findings.matchAll(/\.cu:(\d+)/g)].map(([, n]) => Number(n)));
-    render($('#constants'), constants.join('. '));
     answer.about = launch_texts();
     $('#source > pre').replaceChildren();
     render($('#source > pre'), lines.map((line, k) => make('span', { class: found.has(k + 1) ? 'line found' : 'line' },
       make('span', { class: 'n' }, String(k + 1)), make('span', { class: 'who' }), ` ${line}\n`)));
-    $('#source > pre').scrollTop = $('#source > pre').children[first].offsetTop - $('#source > pre').offsetTop;
+    $('#source > pre').scrollTop = $('#source > pre').children[section_in(lines)].offsetTop - $('#source > pre').offsetTop;
   }
 
   // What the parameters of each launch stand for, where the source has other names than those of the arrays.
@@ -306,42 +281,9 @@
         row.passes || '', row.conflicts || '', row.sectors || '']))));
   }
 
-  // --- counters: the reader may predict each of them before it is shown
+  // --- the state after a number of steps: from the one shown last, or from the first one, one step after the other
 
-  const COUNTERS = { launches: 'launches', warp_instructions: 'instructions of warps', barriers: 'barriers',
-    divergent_branches: 'branches that split a warp', global_load_sectors: 'sectors loaded (32 bytes)',
-    global_store_sectors: 'sectors stored', shared_requests: 'accesses to shared memory',
-    shared_wavefronts: 'their wavefronts', shared_conflicts: 'of them by bank conflicts',
-    atomic_lanes: 'atomic operations' };
-  const guesses = new Map();  // by counter
-
-  function counter_row(name, value, content) {
-    const cells = content ? [content] : [make('td', {}, value)];
-    const guess = guesses.get(name);
-    if (guess !== undefined && !content) {
-      const by = Math.abs(guess - Number(value));
-      cells.push(by === 0 ? make('td', { class: 'good' }, 'as you predicted') :
-        make('td', { class: 'bad' }, `you predicted ${guess}: ${Number(by.toPrecision(3))} too ${guess > Number(value) ? 'many' : 'few'}`));
-    }
-    return make('tr', {}, make('th', { scope: 'row' }, name), ...cells);
-  }
-  function asking(name) {
-    const input = make('input', { type: 'number', min: '0', step: 'any', required: '', 'aria-label': `Your prediction: ${name}` });
-    return make('td', { colspan: '2' }, make('form', { 'data-counter': name }, input, make('button', {}, 'Check')));
-  }
-  function show_counters() {
-    const { totals } = answer.report;
-    const shown = Object.entries(COUNTERS).filter(([key]) => totals[key] !== undefined).map(([key, name]) => [name, String(totals[key])]);
-    const { warp_instructions: warps, lane_instructions: lanes } = totals;
-    if (warps) shown.push(['active lanes in an instruction', (lanes / warps).toFixed(1)]);
-    render($('#counters > div'), make('table', {}, ...shown.map(([name, value]) =>
-      counter_row(name, value, $('#ask').checked && !guesses.has(name) ? asking(name) : null))));
-  }
-
-  // --- the state after a number of steps: from the state kept last before it, one step after the other
-
-  const EVERY = 256;  // steps between two states that are kept
-  let kept = [], current = null;
+  let current = null;
 
   function first_state() {
     const values = answer.arrays.map(() => new Map());
@@ -351,9 +293,6 @@
     }
     return { count: 0, values, warps: new Map() };  // warps of the launch that runs: by block and number
   }
-  const copy_of = ({ count, values, warps }) =>
-    ({ count, values: values.map((array) => new Map(array)), warps: new Map(warps) });
-
   function take(state, step) {
     if (step.k === 'launch') state.warps.clear();
     if (step.k === 'ends') for (const [id, w] of state.warps) if (w.b === step.b) state.warps.set(id, { ...w, ended: true });
@@ -363,12 +302,8 @@
     state.count += 1;
   }
   function state_after(count) {
-    const near = Math.min(Math.floor(count / EVERY), kept.length - 1);
-    if (!current || current.count > count || current.count < near * EVERY) current = copy_of(kept[near]);
-    while (current.count < count) {
-      take(current, answer.steps[current.count]);
-      if (current.count === kept.length * EVERY) kept.push(copy_of(current));
-    }
+    if (!current || current.count > count) current = first_state();
+    while (current.count < count) take(current, answer.steps[current.count]);
     return current;
   }
 
@@ -514,6 +449,13 @@
 
   // --- moving
 
+  // Plays by itself, slowly, until the reader touches something.
+  let timer = 0;
+  function play(on) {
+    clearInterval(timer);
+    timer = on ? setInterval(() => (at < answer.steps.length ? show(at + 1) : play(false)), 800) : 0;
+    $('#play').textContent = timer ? 'Pause' : 'Play';
+  }
   function to_barrier(by) {
     let k = at + by;
     while (k > 0 && k < answer.steps.length && !['barrier', 'launch', 'ends'].includes(answer.steps[k - 1].k)) k += by;
@@ -527,6 +469,7 @@
     form.addEventListener('change', ({ target }) => fill(target === field('n') ? { n: target.value } : {}));
     form.addEventListener('submit', (event) => {
       event.preventDefault();
+      scrollTo(0, 0);
       run();
     });
     $('#stop').addEventListener('click', () => {
@@ -535,20 +478,11 @@
       $('#stop').disabled = true;
       say('Stopped.');
     });
-    $('#link').addEventListener('click', async () => {
-      remember();
-      await navigator.clipboard?.writeText(location.href).catch(() => {});
-      say('The address of this page now contains this step.');
-    });
+    $('#play').addEventListener('click', () => play(!timer));
+    for (const touch of ['pointerdown', 'keydown'])
+      document.addEventListener(touch, ({ target }) => target.id === 'play' || play(false));
     for (const button of document.querySelectorAll('[data-go]'))
       button.addEventListener('click', () => show(moves[button.dataset.go]()));
-    $('#ask').addEventListener('change', show_counters);
-    $('#counters').addEventListener('submit', (event) => {
-      event.preventDefault();
-      guesses.set(event.target.dataset.counter, Number(event.target.querySelector('input').value));
-      show_counters();
-      ($('#counters table input') ?? $('#ask')).focus();
-    });
     $('#slider').addEventListener('input', () => show(Number($('#slider').value)));
     document.addEventListener('keydown', (event) => {
       if (!answer || event.altKey || event.ctrlKey || event.metaKey || !keys[event.key]) return;
@@ -577,7 +511,7 @@
     wasm = await compiled;
     new_worker();
     listen();
-    run(Number(wanted.step) || 0);
+    run(Number(wanted.step) || 0, !location.hash && !matchMedia('(prefers-reduced-motion: reduce)').matches);
   }
   start().catch((error) => say(`This browser cannot run the page: ${error.message}`, true));
 })();

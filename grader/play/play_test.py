@@ -1,16 +1,17 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""Compares the machine of the page with the one of this computer: every array after every step, the findings
-and the counters, for many kernels, lengths, operators, items and schedules. Then it uses the page: keys,
+"""Compares the machine of the page with the one of this computer: every array after every step, and the
+findings, for many kernels, lengths, operators, items and schedules. Then it uses the page: keys,
 links, widths, colours.
 
     play_test.py BUILD Machine      # the machine in node, without a browser
     play_test.py BUILD Page         # the page in a headless Chromium
     play_test.py BUILD Firefox      # its runs in a headless Firefox
+    play_test.py BUILD Front        # what the page shows first, with answers of this computer's player
 
 COMBINATIONS=2000 compares more; SCREENSHOTS=FOLDER leaves pictures to look at. Skipped without emscripten or
 a browser, and until `./lab play` has built the machine once, which takes minutes; from then on the tests
-bring it up to date.
+bring it up to date. Front needs neither emscripten nor the machine.
 """
 
 import hashlib
@@ -18,7 +19,6 @@ import json
 import os
 import pathlib
 import random
-import re
 import shutil
 import subprocess
 import sys
@@ -32,13 +32,11 @@ sys.path[:0] = [
     str(HERE),
     str(HERE / "testing"),
     str(HERE.parent / "page/browser"),
-    str(HERE.parents[1] / "common/tools/site"),
 ]
 import chromium
 import firefox
 import make_play
 import records
-import runs
 
 BUILD = pathlib.Path(sys.argv[1]).resolve()
 PLAYER = BUILD / "grader/play/player_native"
@@ -46,19 +44,20 @@ NODE = ["node", HERE / "testing/machine_node.js", BUILD / "play"]
 CHECKS = (HERE.parent / "page/browser/checks.js").read_text(encoding="utf-8")
 COMBINATIONS = int(os.environ.get("COMBINATIONS", "0"))  # 0: as many as fit into some minutes
 ITEMS = ["example", "random", "ascending", "descending", "all_equal", "alternating", "extremes"]
-LINK = re.compile(r"play/page\.html#([^)]*)")
 SKIPPED = 77
 
 
 def why_not(part):
+    if part in ("Page", "Front") and chromium.find() is None:
+        return "there is no chromium here: apt-get install chromium"
+    if part == "Front":
+        return None
     if shutil.which("emcc") is None:
         return "there is no emcc here: apt-get install emscripten"
     if part == "Machine" and shutil.which("node") is None:
         return "there is no node here: apt-get install nodejs"
     if part == "Firefox" and firefox.find() is None:
         return "there is no Firefox here: apt-get install firefox-esr"
-    if part == "Page" and chromium.find() is None:
-        return "there is no chromium here: apt-get install chromium"
     if not (BUILD / "play/machine.wasm").exists() or not list(BUILD.glob("grader/play/play_*.json")):
         return "the machine and its kernels are not built yet: ./lab play"
     return None
@@ -207,7 +206,7 @@ class Machine(Comparing):
         copies, caught = set(), set()
         for program in sorted(self.programs, key=lambda one: int(one.size)):
             for copy, tasks in program.copies.items():
-                if copy in ("solution", "faulty"):
+                if copy == "solution":
                     continue
                 copies.add((program.lab, copy))
                 if (program.lab, copy) not in caught and any(
@@ -220,28 +219,6 @@ class Machine(Comparing):
     def test_kernels_that_never_end_are_stopped(self):
         answer = records.run(PLAYER, [one_kernel(SPINS, "spins")])[0]
         self.assertRegex(answer["fault"], "stopped here|will never end")
-
-    def test_checkers_find_what_the_errata_are_about(self):
-        text = (make_play.ROOT / records.ERRATA).read_text(encoding="utf-8")
-        expected = dict(re.findall(r"^// (\d+)\. .*\n(?://.*\n)*?// EXPECT ([\w-]+)", text, re.M))
-        for program in records.Errata.all(BUILD):
-            for number, variants in program.copies["faulty"].items():
-                [[n, _]] = variants["i32"]
-                answer = records.run(PLAYER, [program.request("faulty", number, "i32", n)])[0]
-                kinds = set(re.findall(r"^error: ([\w-]+)", answer["findings"], re.M)) or {"nothing"}
-                self.assertEqual(kinds, {expected.pop(number)}, number)
-        self.assertEqual(expected, {})
-
-    def test_worked_examples_lead_to_runs(self):
-        labs = make_play.labs_of(BUILD, self.programs)
-        found = 0
-        for page in (make_play.ROOT / "handouts").glob("*.md"):
-            for mark in runs.RUN.finditer(page.read_text(encoding="utf-8")):
-                state = runs.state_of(mark)
-                if state["lab"] != "multi_gpu":
-                    self.assertTrue(runs.offers(labs, state), (page.name, state))
-                    found += mark["state"] is not None
-        self.assertGreater(found, 25)
 
 
 def unpacked_works(packed, ranges):
@@ -271,6 +248,110 @@ DIGESTS = """(window.digests = async (addresses) => {
   }
   return digests;
 }, 0)"""
+
+
+# In place of the machine: answers by task and number of items.
+STAND_IN = """const make_machine = async () => {
+  let request = null;
+  const answers = %s;
+  return { lengthBytesUTF8: () => 0, _malloc: () => 0, _free: () => {}, stringToUTF8: (text) => { request = JSON.parse(text); },
+    _play: () => 0, UTF8ToString: () => answers[`${request.task} ${request.n}`] ?? '{"error": "not recorded"}' };
+};"""
+NO_CODE = b"\0asm\1\0\0\0"
+SEEN = "({0}).getBoundingClientRect().height > 0 && ({0}).getBoundingClientRect().top < innerHeight"
+
+
+class Front(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        record = min(BUILD.glob("grader/play/play_*_*.limits")).with_suffix(".json")
+        program = records.Program(record, record.stem.rpartition("_")[2])
+        variants = {
+            task: min(v, key=lambda name: not name.endswith("sum_i32"))
+            for task, v in program.copies["solution"].items()
+        }
+        requests = [program.request("solution", task, v, 8, "example") for task, v in variants.items()]
+        answers = {
+            f"{one['task']} 8": text for one, text in zip(requests, lines_of([PLAYER], requests), strict=True)
+        }
+        cls.answers = {task: json.loads(text) for task, text in answers.items()}
+        cls.folder = tempfile.TemporaryDirectory()
+        place = pathlib.Path(cls.folder.name)
+        (place / "play").mkdir()
+        (place / "play/machine.js").write_text(STAND_IN % json.dumps(answers), encoding="utf-8")
+        (place / "play/machine.wasm").write_bytes(NO_CODE)
+        cls.path = place / "play.html"
+        cls.path.write_text(make_play.page(place, make_play.labs_of(BUILD, [program])), encoding="utf-8")
+        cls.browser = chromium.Browser()
+
+    @classmethod
+    def tearDownClass(cls):
+        cls.browser.__exit__()
+        cls.folder.cleanup()
+
+    def opened(self, link="", **how):
+        page = self.browser.open(self.path.as_uri() + link, **how)
+        InABrowser.wait(page)
+        return page
+
+    def test_a_kernel_runs_before_anything_is_chosen(self):
+        for width in (360, 768, 1440):
+            page = self.opened(width=width)
+            step = "Number(document.querySelector('#slider').value)"
+            InABrowser.wait_until(f"{step} > 1", page)
+            self.assertTrue(page.run(SEEN.format("document.querySelector('#arrays .cell')")), width)
+            self.assertEqual(
+                page.run(
+                    "[...document.querySelectorAll('select')].filter((s) => s.checkVisibility()).length"
+                ),
+                0,
+            )
+            order = (
+                "document.querySelector('#arrays').compareDocumentPosition(document.querySelector('#choice'))"
+            )
+            self.assertEqual(page.run(order), 4)  # following
+            self.assertEqual(page.run("document.querySelector('#play').textContent"), "Pause")
+            page.run(
+                "document.querySelector('#arrays').dispatchEvent(new Event('pointerdown', { bubbles: true }))"
+            )
+            self.assertEqual(page.run("document.querySelector('#play').textContent"), "Play")
+            self.assertEqual(page.problems, [])
+            page.close()
+
+    def test_it_stands_still_for_a_link_or_reduced_motion(self):
+        task = next(iter(self.answers)).split()[0]
+        for page in (self.opened(still=True), self.opened(f"#task={task}&n=8&step=3")):
+            self.assertEqual(page.run("document.querySelector('#play').textContent"), "Play")
+            page.close()
+
+    def test_it_plays_to_the_end(self):
+        page = self.opened()
+        page.run(
+            "document.querySelector('#slider').value = document.querySelector('#slider').max - 2;"
+            "document.querySelector('#slider').dispatchEvent(new Event('input'))"
+        )
+        InABrowser.wait_until("document.querySelector('#play').textContent === 'Play'", page)
+        said = page.run("document.querySelector('#moment').value")
+        self.assertRegex(said, r"Step (\d+) of \1:")
+        page.close()
+
+    def test_nothing_is_cut_and_no_texts_overlap(self):
+        page = self.opened(still=True)
+        page.run("document.querySelectorAll('details').forEach((d) => { d.open = true; })")
+        for step in (0, 3, 10**6):
+            page.run(
+                f"document.querySelector('#slider').value = {step};"
+                "document.querySelector('#slider').dispatchEvent(new Event('input'))"
+            )
+            for width in (360, 768, 1440):
+                for dark in (False, True):
+                    page.look(width, 900, dark, still=True)
+                    for check in ("overflow", "contrast", "structure", "drawings", "cut"):
+                        self.assertEqual(page.run(f"({CHECKS}).{check}()"), [], (check, width, dark, step))
+                    if shots := os.environ.get("SCREENSHOTS"):
+                        page.screenshot(pathlib.Path(shots) / f"play-{step}-{width}{'-dark' * dark}.png")
+        self.assertEqual(page.problems, [])
+        page.close()
 
 
 class InABrowser(Comparing):
@@ -413,25 +494,6 @@ class Page(InABrowser):
         self.assertEqual(answer["outputs"][0]["got"], ["18"])
         self.assertIn("error", json.loads(self.play(**state, items="typed", typed="5 x", n=2)))
 
-    def test_counter_is_shown_after_the_prediction(self):
-        state = {"lab": "reduction", "task": "neighboured", "version": "solution", "variant": "sum_i32"}
-        answer = json.loads(self.play(**state, block=8, n=8))
-        launches = answer["report"]["totals"]["launches"]
-        text = "document.querySelector('#counters table').innerText"
-        self.assertNotRegex(self.page.run(text), r"\t\d")
-        for said, by in ((launches + 2, "2 too many"), (launches, "as you predicted")):
-            self.play(**state, block=8, n=8)
-            self.page.run(
-                "(() => { const form = document.querySelector('#counters form');"
-                f"form.querySelector('input').value = {said}; form.requestSubmit(); }})()"
-            )
-            self.assertIn(by, self.page.run(text))
-        self.page.run("document.querySelector('#ask').click()")
-        self.assertRegex(
-            self.page.run(text), rf"instructions of warps\s+{answer['report']['totals']['warp_instructions']}"
-        )
-        self.page.run("document.querySelector('#ask').click()")
-
     def test_names_of_parameters_are_explained(self):
         self.play(lab="hierarchical_scan", task="look_back", version="solution", block=4, n=64)
         self.page.run("document.querySelector('[data-go=last]').click()")
@@ -446,13 +508,6 @@ class Page(InABrowser):
             status = self.page.run("document.querySelector('#status').textContent")
             self.assertEqual("does not show in this run" in status, hides, status)
 
-    def test_erratum_is_judged_by_checkers_alone(self):
-        answer = json.loads(self.play(lab="errata", task=4, step=3))
-        self.assertNotIn("right", answer)
-        shown = self.page.run("document.querySelector('#result').innerText")
-        self.assertIn("checkers found an error", shown)
-        self.assertNotIn("FAULT", self.page.run("document.querySelector('#source').textContent"))
-
     def test_source_has_the_chosen_size_of_blocks(self):
         state = {"lab": "reduction", "task": "sequential", "version": "solution", "variant": "sum_i32"}
         for block in (8, 64):
@@ -460,24 +515,6 @@ class Page(InABrowser):
             source = self.page.run("document.querySelector('#source').textContent")
             self.assertIn(f"kBlock = {block};", source)
             self.assertIn(f"kWarp = {min(block, 32)};", source)
-
-    def test_each_link_of_the_handouts_opens_its_state(self):
-        labs = make_play.labs_of(BUILD, self.programs)
-        pages = [page.read_text(encoding="utf-8") for page in (make_play.ROOT / "handouts").glob("*.md")]
-        links = [link for text in pages for link in LINK.findall(runs.with_links(text, labs))]
-        self.assertGreater(len(links), 50)
-        for link in sorted(set(links)):  # some stand in two places
-            wanted = dict(urllib.parse.parse_qsl(link))
-            with self.subTest(link=link):
-                answer = json.loads(self.open(wanted))
-                self.assertNotIn("error", answer)
-                if wanted.get("version", "solution") != "solution":
-                    self.assertTrue(shows_a_fault(answer))
-                form = "Object.fromEntries(new FormData(document.querySelector('#choice')))"
-                shown = self.page.run(form) | {
-                    "step": self.page.run("document.querySelector('#slider').value")
-                }
-                self.assertEqual({name: shown[name] for name in wanted}, wanted)
 
     def focused(self):
         """The element with the focus: its name, and what is wrong with how it is shown."""
@@ -501,7 +538,8 @@ class Page(InABrowser):
             self.page.look(width, 800)
             wanted = self.page.run("""(() => {
               scrollTo(0, 0);
-              document.querySelector('[name=lab]').focus();
+              document.querySelector('#choice').parentElement.open = true;
+              document.querySelector('#play').focus();
               const all = [...document.querySelectorAll('select, input, button, summary, [tabindex]')]
                 .filter((one) => !one.disabled && one.checkVisibility());
               all.forEach((one, k) => { one.focusName = `${k} ${one.name || one.id || one.textContent.slice(0, 20)}`; });
@@ -520,9 +558,12 @@ class Page(InABrowser):
         self.play(lab="reduction", task="neighboured", version="solution", variant="sum_i32", block=8, n=8)
         step = "Number(document.querySelector('#slider').value)"
         status = "document.querySelector('#status').textContent"
+        choice = "document.querySelector('#choice').parentElement.open"
+        self.page.run(f"{choice} = true")
+        self.addCleanup(self.page.run, f"{choice} = false")
         self.tab_to("[name=task]")
         self.page.press("ArrowDown")
-        self.wait_until("document.querySelector('#about').textContent.includes('sequential')")
+        self.wait_until("document.querySelector('#about').textContent.includes('Sequential')")
         self.page.run(
             "window.before = new Promise((done) => addEventListener('played', done, { once: true })); 0"
         )

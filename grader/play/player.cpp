@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Reading order: play() at the end, Run, Recorder, NoLab.
+// Reading order: play() at the end, Run, Recorder.
 #include "play/player.hpp"
 
 #include <fmt/format.h>
@@ -42,24 +42,6 @@ constexpr const char* kWorkspace = "d_workspace";
 struct Refused : std::runtime_error {
   using std::runtime_error::runtime_error;
 };
-
-// A number as the item type has it; throws Refused.
-void put_number(const Json& number, DType dtype, std::byte* to) {
-  const auto put = [&]<typename T>(T) {
-    if (!number.is_number()) throw Refused("an item is not a number");
-    const T value = number.get<T>();
-    std::memcpy(to, &value, sizeof value);
-  };
-  switch (dtype) {
-    case DType::u8: return put(std::uint8_t{});
-    case DType::i32: return put(std::int32_t{});
-    case DType::u32: return put(std::uint32_t{});
-    case DType::i64: return put(std::int64_t{});
-    case DType::u64: return put(std::uint64_t{});
-    case DType::f32: return put(float{});
-    case DType::f64: return put(double{});
-  }
-}
 
 // The bytes of a list of numbers.
 template <typename Number>
@@ -249,8 +231,8 @@ class Recorder final : public sim::Attachment, public sim::Observer {
     return Position{array_of(array), address - found->base, bytes};
   }
 
-  // The elements from which the value was computed that a thread has just written; std::nullopt if that is not
-  // known.
+  // The elements from which the value was computed that a thread has just written; std::nullopt if that is
+  // not known.
   std::optional<Json> origins_of(std::uint32_t thread, std::uint64_t offset, std::uint32_t width) const {
     const auto write = std::ranges::find_if(trace_->latest, [&](const sim::TraceWrite& w) {
       return w.thread == thread && w.element * width == offset;
@@ -339,47 +321,6 @@ class Recorder final : public sim::Attachment, public sim::Observer {
   sim::OpCounters before_;
 };
 
-// --- A kernel of no lab
-
-// Gets (in, out, scratch, counter, n), like the kernels with which the checkers are tested: n ints that the
-// host wrote, n ints, n ints and 64 words. Nobody knows its right result.
-class NoLab final : public lab::Problem {
- public:
-  const lab::Manifest& manifest() const override {
-    static constexpr lab::Task kTasks[] = {{.id = "kernel", .title = "A kernel"}};
-    static constexpr lab::Manifest kManifest{
-        .id = "", .title = "", .paper = "", .handout = "", .tasks = kTasks};
-    return kManifest;
-  }
-  static lab::Case make(std::uint64_t n) {
-    lab::Case c;
-    c.n = n;
-    return c;
-  }
-  std::vector<lab::Case> cases(const lab::Task&) const override { return {}; }
-  lab::Shape shape(const lab::Task&, const lab::Case& c) const override {
-    lab::Shape shape;
-    shape.inputs = {{"in", DType::i32, c.n}};
-    shape.outputs = {{"out", DType::i32, c.n}, {"scratch", DType::i32, c.n}, {"counter", DType::u32, 64}};
-    return shape;
-  }
-  void fill(const lab::Task&, const lab::Case& c, std::uint64_t,
-            std::span<lab::HostBuffer> inputs) const override {
-    for (std::uint64_t k = 0; k < c.n; ++k) {
-      const auto item = static_cast<std::int32_t>(k * 7 % 101);
-      std::memcpy(inputs[0].bytes.data() + k * sizeof item, &item, sizeof item);
-    }
-  }
-  std::optional<lab::Mismatch> check(const lab::Task&, const lab::Case&, std::span<const lab::HostBuffer>,
-                                     std::span<const lab::HostBuffer>) const override {
-    return std::nullopt;
-  }
-  void baseline(const lab::Task&, const lab::Case&, std::span<const lab::HostBuffer>,
-                std::span<lab::HostBuffer>, lab::Baseline) const override {}
-  lab::Ideal ideal(const lab::Task&, const lab::Case&) const override { return {}; }
-  lab::Case example(const lab::Task&, std::uint64_t n) const override { return make(n); }
-};
-
 // --- One run
 
 class Run {
@@ -427,25 +368,24 @@ class Run {
     answer["launches"] = recorder.take_launches();
     answer["arrays"] = recorder.arrays();
     answer["findings"] = sim::Device::text_of(device.findings()).text;
-    device.set_mode(mode & ~sim::kTrace);  // the report is without the trace, which is large as text
-    answer["report"] = Json::parse(device.report_json());
-    forget_times(answer["report"]);
     add_buffers(answer);
     return answer;
   }
 
  private:
   void fill_inputs() {
-    inputs_ = lab::inputs_of(problem_, task_, case_, request_.value("seed", std::uint64_t{1}));
+    lab::Case c = case_;
     const auto typed = request_.find("typed");
-    if (typed == request_.end() || !typed->is_array()) return;
-    lab::HostBuffer& first = inputs_.at(0);
-    if (typed->size() != first.spec.count)
-      throw Refused(
-          fmt::format("{} items were typed; {} has {}", typed->size(), first.spec.name, first.spec.count));
-    const std::size_t width = lab::bytes_of(first.spec.dtype);
-    for (std::size_t i = 0; i < typed->size(); ++i)
-      put_number((*typed)[i], first.spec.dtype, first.bytes.data() + i * width);
+    const bool is_typed = typed != request_.end() && typed->is_array();
+    if (is_typed) c.words.items.clear();
+    for (std::size_t i = 0; is_typed && i < typed->size(); ++i) {
+      if (!(*typed)[i].is_number()) throw Refused("an item is not a number");
+      c.words.items += (i == 0 ? "" : ",") + (*typed)[i].dump();
+    }
+    inputs_ = lab::inputs_of(problem_, task_, c, request_.value("seed", std::uint64_t{1}));
+    const lab::BufferSpec& first = inputs_.at(0).spec;
+    if (is_typed && typed->size() != first.count)
+      throw Refused(fmt::format("{} items were typed; {} has {}", typed->size(), first.name, first.count));
   }
 
   std::uint64_t make(sim::Device& device, const std::string& key, const std::string& name, DType dtype,
@@ -535,19 +475,6 @@ class Run {
     return "";
   }
 
-  // Modelled times can differ from run to run of one process, by a cause that is not known yet.
-  static void forget_times(Json& report) {
-    const auto forget = [](Json& from) {
-      for (const char* key : {"modelled_us", "bound_by", "chain_clocks"}) from.erase(key);
-    };
-    forget(report);
-    forget(report["totals"]);
-    for (Json& launch : report["launches"]) {
-      forget(launch);
-      forget(launch["counters"]);
-    }
-  }
-
   Json printed(const lab::BufferSpec& spec, const std::vector<std::byte>& bytes) const {
     Json all = Json::array();
     const std::size_t width = lab::bytes_of(spec.dtype);
@@ -568,13 +495,10 @@ class Run {
       right.push_back({spec, std::vector<std::byte>(n)});
     }
     problem_.baseline(task_, case_, inputs_, right, lab::Baseline::one_thread);
-    const bool is_known = !problem_.manifest().id.empty();
-    for (std::size_t i = 0; i < got.size(); ++i) {
-      Json output{{"name", got[i].spec.name}, {"got", printed(got[i].spec, got[i].bytes)}};
-      if (is_known) output["expected"] = printed(right[i].spec, right[i].bytes);
-      answer["outputs"].push_back(std::move(output));
-    }
-    if (!is_known) return;
+    for (std::size_t i = 0; i < got.size(); ++i)
+      answer["outputs"].push_back({{"name", got[i].spec.name},
+                                   {"got", printed(got[i].spec, got[i].bytes)},
+                                   {"expected", printed(right[i].spec, right[i].bytes)}});
     const auto mismatch = problem_.check(task_, case_, inputs_, got);
     answer["right"] = !mismatch;
     if (mismatch)
@@ -602,12 +526,6 @@ lab::Pattern pattern_of(const std::string& name) {
 
 Json answer_to(const Json& request) {
   const auto& lab_id = request.at("lab").get_ref<const std::string&>();
-  if (lab_id.empty()) {
-    static const NoLab kNoLab;
-    const auto n = request.at("n").get<std::uint64_t>();
-    if (n > kMaxShown) throw Refused("a kernel of no lab gets at most 1,024 items here");
-    return Run(kNoLab, kNoLab.manifest().tasks[0], NoLab::make(n), request).run();
-  }
   for (const lab::Problem* problem : lab::all_problems()) {
     if (problem->manifest().id != lab_id) continue;
     const lab::Task* task = lab::find_task(problem->manifest(), request.at("task").get<std::string>());

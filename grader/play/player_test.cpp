@@ -184,15 +184,6 @@ TEST(Player, StopsKernelsThatNeverEnd) {
       << fault;
 }
 
-TEST(Player, RunsKernelsOfNoLabWithoutExpectedResult) {
-  Json asked = request(kAdds, "adds", 4);
-  asked["lab"] = "";
-  const Json answer = answer_to(asked);
-  EXPECT_EQ(answer["outputs"][0]["got"][0], "7");
-  EXPECT_FALSE(answer["outputs"][0].contains("expected"));
-  EXPECT_FALSE(answer.contains("right"));
-}
-
 TEST(Player, SaysWhyThereIsNoRun) {
   EXPECT_TRUE(Json::parse(play("no JSON")).contains("error"));
   EXPECT_TRUE(answer_to(request("no PTX", "adds", 2)).contains("error"));

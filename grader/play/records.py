@@ -75,7 +75,7 @@ class Program:
 
     def __init__(self, path: pathlib.Path, size: str) -> None:
         record = json.loads(path.read_text(encoding="utf-8"))
-        self.lab = self.problem = record["lab"]
+        self.lab = record["lab"]
         self.size, self.works = size, record["works"]
         self.items = {
             variant: [name for name in names if name != "extremes" or not OVERFLOWS.search(variant)]
@@ -118,7 +118,7 @@ class Program:
 
     def request(self, copy, task, variant, n, items="random", seed=1, schedule=0):
         work = self.work(dict(map(tuple, self.copies[copy][task][variant]))[n])
-        what = {"lab": self.problem, "task": task, "variant": variant, "n": n}
+        what = {"lab": self.lab, "task": task, "variant": variant, "n": n}
         how = {"items": items, "seed": seed, "schedule": schedule}
         return {**what, **how, "ptx": self.ptx(copy, work), "work": work}
 
@@ -151,41 +151,6 @@ class Program:
                 if not tasks[task]:
                     del tasks[task]
         self.copies = {name: tasks for name, tasks in self.copies.items() if tasks}
-
-
-ERRATA = "common/simulator/sim/checkers/kernels/errata.cu"
-LAUNCH = re.compile(r"^// LAUNCH (\d+) (\d+)(?: n (\d+))?\nKERNEL\((erratum_(\d+)\w*)\)", re.M)
-
-
-class Errata(Program):
-    """The faulty kernels of handouts/errata.md with blocks of one size, like a record. They belong to no lab:
-    each has one launch, and nobody knows its right result. The comments would give the answers away."""
-
-    lab, problem, items, marks = "errata", "", {"i32": ["example"]}, ()
-
-    def __init__(self, ptx: pathlib.Path, source: pathlib.Path, size: str) -> None:
-        text = source.read_text(encoding="utf-8")
-        head, entries = split(re.sub(r'"[^"]*/errata\.cu"', '"errata.cu"', ptx.read_text(encoding="utf-8")))
-        self.size, self.works, tasks = size, [], {}
-        for grid, block, n, kernel, number in LAUNCH.findall(text):
-            if block != size:
-                continue
-            n = int(n or int(grid) * int(block))
-            tasks[number] = {"i32": [[n, len(self.works)]]}
-            zeros = [{"to": [out, 0], "value": 0, "width": 4} for out in ("out0", "out2")]
-            pointers = [[8 * k, [key, 0]] for k, key in enumerate(("in0", "out0", "out1", "out2"))]
-            launch = {"kernel": kernel, "grid": [int(grid), 1, 1], "block": [int(block), 1, 1]}
-            launch |= {"parameters": [*[0] * 8, n], "pointers": pointers}
-            self.works.append([zeros[0] | {"count": n}, zeros[1] | {"count": 64}, launch])
-        self.copies, self.heads, self.entries = {"faulty": tasks}, {"faulty": head}, {"faulty": entries}
-        shown = re.sub(r"[ \t]*//.*", "", text[: text.index("// --- The program.")])
-        self.sources = {"faulty": shown}
-
-    @classmethod
-    def all(cls, build: pathlib.Path) -> list["Errata"]:
-        ptx, source = build / "grader/play/play_errata.ptx", ROOT / ERRATA
-        launches = LAUNCH.findall(source.read_text(encoding="utf-8"))
-        return [cls(ptx, source, size) for size in sorted({block for _, block, *_ in launches}, key=int)]
 
 
 if __name__ == "__main__":

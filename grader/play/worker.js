@@ -37,6 +37,6 @@ self.onmessage = async ({ data }) => {
       machine = null;  // its memory may be in pieces: a fresh one may have room
     }
   }
-  answer ??= '{"error": "the machine of this page has stopped: its 64 MB are used up"}';
+  answer ??= '{"error": "the machine of this page has stopped: its 128 MB are used up"}';
   self.postMessage({ id: data.id, answer, milliseconds: performance.now() - began });
 };

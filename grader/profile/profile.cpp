@@ -78,8 +78,60 @@ const Resource& resource_of(const std::string& bound_by) {
   return found != std::end(kResources) ? *found : *std::rbegin(kResources);
 }
 
-double demand(const Json& line, const std::string& bound_by) {
-  return resource_of(bound_by).demand(line);
+// The report's kernels by their full names, without their lines.
+std::map<std::string, ProfiledKernel> kernels_of(const Json& report) {
+  std::map<std::string, ProfiledKernel> kernels;
+  std::map<std::string, double> longest;
+  for (const Json& launch : objects(report, "launches")) {
+    const std::string name = string(launch, "kernel");
+    ProfiledKernel& kernel = kernels[name];
+    kernel.name = lab::short_kernel_name(name);
+    // An entry may stand for several launches.
+    const std::uint64_t times = std::max<std::uint64_t>(count(launch, "times"), 1);
+    kernel.launches += times;
+    kernel.modelled_us += number(launch, "modelled_us");
+    const double us = number(launch, "modelled_us") / static_cast<double>(times);
+    if (us < longest[name]) continue;
+    longest[name] = us;
+    kernel.bound_by = string(launch, "bound_by");
+    kernel.occupancy = number(launch, "occupancy");
+    kernel.resident_blocks = count(launch, "resident_blocks");
+    kernel.registers = count(launch, "registers");
+    kernel.shared = count(launch, "shared");
+    kernel.block_threads = 1;
+    for (const Json& side : fields::list(launch, "block"))
+      if (side.is_number_unsigned())
+        kernel.block_threads *= std::min<std::uint64_t>(side.get<std::uint64_t>(), 1024);
+  }
+  return kernels;
+}
+
+// Gives each kernel its source lines, in order.
+void add_lines(const Json& report, std::map<std::string, ProfiledKernel>& kernels) {
+  std::map<std::string, double> whole;
+  const auto lines = objects(report, "lines");
+  for (const Json& line : lines)
+    if (const auto k = kernels.find(string(line, "kernel")); k != kernels.end())
+      whole[k->first] += resource_of(k->second.bound_by).demand(line);
+  for (const Json& line : lines) {
+    const auto kernel = kernels.find(string(line, "kernel"));
+    if (kernel == kernels.end()) continue;
+    ProfiledLine p;
+    p.file = string(line, "file");
+    p.line = static_cast<std::uint32_t>(number(line, "line"));
+    p.share = ratio(resource_of(kernel->second.bound_by).demand(line), whole[kernel->first]).value_or(0);
+    p.active_lanes =
+        ratio(number(line, "lane_instructions"), 32 * number(line, "warp_instructions")).value_or(0);
+    p.divergent = ratio(number(line, "divergent_branches"), number(line, "branches"));
+    p.sectors_per_request = ratio(number(line, "global_sectors"), number(line, "global_requests"));
+    p.passes_per_request = ratio(number(line, "shared_wavefronts"), number(line, "shared_requests"));
+    p.atomics_at_one_place = ratio(number(line, "atomic_serialised"), number(line, "atomic_requests"));
+    kernel->second.lines.push_back(std::move(p));
+  }
+  for (auto& [name, kernel] : kernels)
+    std::ranges::sort(kernel.lines, [](const ProfiledLine& a, const ProfiledLine& b) {
+      return std::tie(a.file, a.line) < std::tie(b.file, b.line);
+    });
 }
 
 }  // namespace
@@ -108,59 +160,9 @@ Profile profile_of(const lab::Problem& problem, const lab::Task& task, const lab
     if (const auto measured = measure(metric, totals, profile.ideal, read.traffic))
       profile.metrics.emplace_back(metric, *measured);
 
-  std::map<std::string, ProfiledKernel> kernels;  // by full name
-  std::map<std::string, double> longest;
-  for (const Json& launch : objects(report, "launches")) {
-    const std::string name = string(launch, "kernel");
-    ProfiledKernel& kernel = kernels[name];
-    kernel.name = short_kernel_name(name);
-    // An entry may stand for several launches.
-    const std::uint64_t times = std::max<std::uint64_t>(count(launch, "times"), 1);
-    kernel.launches += times;
-    kernel.modelled_us += number(launch, "modelled_us");
-    const double us = number(launch, "modelled_us") / static_cast<double>(times);
-    if (us >= longest[name]) {
-      longest[name] = us;
-      kernel.bound_by = string(launch, "bound_by");
-      kernel.occupancy = number(launch, "occupancy");
-      kernel.resident_blocks = count(launch, "resident_blocks");
-      kernel.registers = count(launch, "registers");
-      kernel.shared = count(launch, "shared");
-      kernel.block_threads = 1;
-      for (const Json& side : fields::list(launch, "block"))
-        if (side.is_number_unsigned())
-          kernel.block_threads *= std::min<std::uint64_t>(side.get<std::uint64_t>(), 1024);
-    }
-  }
-  std::map<std::string, double> whole;
-  const auto lines = objects(report, "lines");
-  for (const Json& line : lines) {
-    const std::string name = string(line, "kernel");
-    if (const auto k = kernels.find(name); k != kernels.end())
-      whole[name] += demand(line, k->second.bound_by);
-  }
-  for (const Json& line : lines) {
-    const std::string name = string(line, "kernel");
-    const auto kernel = kernels.find(name);
-    if (kernel == kernels.end()) continue;
-    ProfiledLine p;
-    p.file = string(line, "file");
-    p.line = static_cast<std::uint32_t>(number(line, "line"));
-    p.share = ratio(demand(line, kernel->second.bound_by), whole[name]).value_or(0);
-    p.active_lanes =
-        ratio(number(line, "lane_instructions"), 32 * number(line, "warp_instructions")).value_or(0);
-    p.divergent = ratio(number(line, "divergent_branches"), number(line, "branches"));
-    p.sectors_per_request = ratio(number(line, "global_sectors"), number(line, "global_requests"));
-    p.passes_per_request = ratio(number(line, "shared_wavefronts"), number(line, "shared_requests"));
-    p.atomics_at_one_place = ratio(number(line, "atomic_serialised"), number(line, "atomic_requests"));
-    kernel->second.lines.push_back(std::move(p));
-  }
-  for (auto& [name, kernel] : kernels) {
-    std::ranges::sort(kernel.lines, [](const ProfiledLine& a, const ProfiledLine& b) {
-      return std::tie(a.file, a.line) < std::tie(b.file, b.line);
-    });
-    profile.kernels.push_back(std::move(kernel));
-  }
+  auto kernels = kernels_of(report);
+  add_lines(report, kernels);
+  for (auto& [name, kernel] : kernels) profile.kernels.push_back(std::move(kernel));
   std::ranges::stable_sort(profile.kernels,
                            [](const auto& a, const auto& b) { return a.modelled_us > b.modelled_us; });
   return profile;
@@ -189,8 +191,8 @@ std::string beside(const char* what, double measured, double ideal, const char* 
                      ideal, ideal > 0 ? measured / ideal : 0.0);
 }
 
-// The table of a kernel's source lines. If the code of a line does not fit, the columns in which no line has a
-// value are left out, and then the code is broken.
+// The table of a kernel's source lines. If the code of a line does not fit, the columns in which no line has
+// a value are left out, and then the code is broken.
 std::string lines_text(const ProfiledKernel& kernel, const SourceLine& source_line, std::size_t columns) {
   struct Column {
     const char* title;
@@ -273,32 +275,6 @@ std::string profile_text(const Profile& profile, const SourceLine& source_line, 
 }
 
 std::string profile_json(const Profile& profile) {
-  const auto optional = [](const std::optional<double>& value) {
-    return value ? Json(*value) : Json(nullptr);
-  };
-  Json kernels = Json::array();
-  for (const ProfiledKernel& k : profile.kernels) {
-    Json lines = Json::array();
-    for (const ProfiledLine& l : k.lines)
-      lines.push_back({{"file", l.file},
-                       {"line", l.line},
-                       {"share", l.share},
-                       {"active_lanes", l.active_lanes},
-                       {"divergent_branches", optional(l.divergent)},
-                       {"sectors_per_request", optional(l.sectors_per_request)},
-                       {"passes_per_request", optional(l.passes_per_request)},
-                       {"atomics_at_one_place", optional(l.atomics_at_one_place)}});
-    kernels.push_back({{"name", k.name},
-                       {"launches", k.launches},
-                       {"modelled_us", k.modelled_us},
-                       {"bound_by", k.bound_by},
-                       {"occupancy", k.occupancy},
-                       {"resident_blocks", k.resident_blocks},
-                       {"block_threads", k.block_threads},
-                       {"registers", k.registers},
-                       {"shared", k.shared},
-                       {"lines", std::move(lines)}});
-  }
   Json metrics = Json::object();
   for (const auto& [metric, measured] : profile.metrics)
     metrics[std::string(lab::name_of(metric))] = measured;
@@ -318,8 +294,7 @@ std::string profile_json(const Profile& profile) {
              {"ideal",
               {{"work", profile.ideal.work}, {"steps", profile.ideal.steps}, {"bytes", profile.ideal.bytes}}},
              {"intensity", profile.intensity()},
-             {"metrics", std::move(metrics)},
-             {"kernels", std::move(kernels)}}
+             {"metrics", std::move(metrics)}}
              .dump(2, ' ', false, Json::error_handler_t::replace) +
          "\n";
 }

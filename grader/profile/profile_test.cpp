@@ -119,9 +119,6 @@ TEST(Profile, PrintsSourceBesideCounts) {
   EXPECT_THAT(text,
               HasSubstr("occupancy 75%: 6 blocks x 256 threads per SM, 40 registers each, 2048 B shared"));
   EXPECT_THAT(profile_text(of(kReport), [](auto&&...) { return "<b>\x1b"; }), HasSubstr("<b>\\x1b"));
-  const auto json = nlohmann::json::parse(profile_json(of(kReport)));
-  EXPECT_EQ(json.at("kernels")[0].at("lines")[1].at("share"), 0.5);
-  EXPECT_TRUE(json.at("kernels")[0].at("lines")[1].at("sectors_per_request").is_null());
 }
 
 TEST(Profile, TextFitsItsColumns) {

@@ -18,12 +18,12 @@ from make_skeleton import skeleton
 # Folders, and files at the top.
 TAKEN = """.clang-format .clangd .devcontainer .editorconfig .gitignore .vscode LICENSE common grader handouts labs lab
 meson.build meson_options.txt""".split()
-# What stays behind of them: answers, and what gives them away;
-ANSWERS = """common/harness/template grader/hostile grader/mutants handouts/instructor
-handouts/site_front.md""".split()
+# What stays behind of them: answers, and what gives them away, such as kernels that solve tasks;
+ANSWERS = """common/harness/template common/simulator/sim/calibration/foreign grader/hostile grader/mutants
+handouts/instructor handouts/site_front.md""".split()
 # what only instructors need;
-INSTRUCTORS = """common/tools/authoring common/tools/site grader/batch/README.md grader/desk grader/gradescope grader/play
-grader/release handouts/scripts""".split()
+INSTRUCTORS = """common/tools/authoring common/tools/site grader/batch/README.md grader/desk grader/gradescope
+grader/play grader/release handouts/scripts""".split()
 # the project's own tests and development (also every *_test.* but those of the labs).
 TESTS = """common/harness/debugging/programs common/harness/fuzz common/harness/remote/testing
 common/simulator/cudart/cub common/simulator/cudart/programs common/simulator/cudart/testing
@@ -31,6 +31,8 @@ common/simulator/debug/programs common/simulator/nccl/programs common/simulator/
 common/simulator/ptx/testing common/simulator/sim/testing common/tools/checks common/tools/testing
 grader/batch/testing grader/page/browser grader/testing""".split()
 LEFT_OUT = ANSWERS + INSTRUCTORS + TESTS
+# Of the kernels that test the checkers, those that pages show; others solve tasks.
+KERNELS, SHOWN = "common/simulator/sim/checkers/kernels/", ("errata.cu", "memory_model.cu", ".cuh")
 DEMO = "demo"  # a lab that is solved; the template of a new lab has the files that edition/labs/demo lacks
 
 Files = dict[str, tuple[bytes, bool]]  # {path: (content, whether it is a program)}
@@ -38,6 +40,15 @@ Files = dict[str, tuple[bytes, bool]]  # {path: (content, whether it is a progra
 
 def refuse(text: str) -> None:
     sys.exit(f"lab: {text}")
+
+
+def labs_named(root: pathlib.Path, named: list[str]) -> list[str]:
+    """These labs, in the course's order."""
+    known = labs_of_root(root)
+    for lab in named:
+        if lab not in known:
+            refuse(f'there is no lab "{lab}"; there are {", ".join(known)}')
+    return [lab for lab in known if lab in named]
 
 
 def files_of(root: pathlib.Path) -> list[str]:
@@ -55,6 +66,7 @@ def is_in(name: str, places: Iterable[str]) -> bool:
 
 def is_released(name: str) -> bool:
     of_tests = "_test." in name and not name.startswith("labs/")
+    of_tests |= name.startswith(KERNELS) and not name.endswith(SHOWN)
     return is_in(name, TAKEN) and not is_in(name, LEFT_OUT) and not of_tests
 
 

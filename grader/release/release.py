@@ -12,18 +12,8 @@ import tempfile
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2] / "common/tools"))
 import prebuilt_tools
 import update
-from edition import edition_files, labs_of_root, refuse, write
+from edition import edition_files, labs_named, labs_of_root, refuse, write
 from waiting import Waiting
-
-
-def chosen(root: pathlib.Path, words: str) -> list[str]:
-    """The labs of "a,b", in the course's order."""
-    known = labs_of_root(root)
-    named = [word for word in words.split(",") if word]
-    for lab in named:
-        if lab not in known:
-            refuse(f'there is no lab "{lab}"; there are {", ".join(known)}')
-    return [lab for lab in known if lab in named]
 
 
 def make(root: pathlib.Path, out: pathlib.Path, labs: list[str], with_tools: bool) -> None:
@@ -82,7 +72,7 @@ def main() -> None:
     )
     arguments = parser.parse_args()
     root, out = arguments.root.resolve(), arguments.dir.resolve()
-    labs = chosen(root, arguments.labs)
+    labs = labs_named(root, [word for word in arguments.labs.split(",") if word])
     if not shutil.which("git"):
         refuse("git is missing: install it")
     if arguments.update:

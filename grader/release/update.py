@@ -3,8 +3,7 @@
 
 The repository may be the edition itself, a clone or fork of it, or a copy without its history (GitHub's "Use
 this template"). The new edition becomes a commit whose parent is the last edition that the repository's
-history holds, and is merged. Where both a student and the course have changed the same lines, the student's
-file stays as it is and is named.
+history holds, and git merges it. Where both sides have changed the same lines, a person decides.
 """
 
 import os
@@ -78,46 +77,21 @@ def committed(git: Callable, folder: pathlib.Path, base: str, labs: list[str]) -
     return git("commit-tree", tree, "-p", base, "-m", message(labs)).stdout.strip()
 
 
-def merge(git: Callable, edition: str) -> list[str] | None:
-    """Files in which both have changed the same lines: they stay as the students have them."""
-    how = ("--no-edit", "-m", "Merge the course's update")
-    if git("merge", "--quiet", *how, edition, check=False).returncode == 0:
-        return []
-    stages: dict[str, set] = {}
-    for line in filter(None, git("ls-files", "--unmerged", "-z").stdout.split("\0")):
-        about, name = line.split("\t", 1)
-        stages.setdefault(name, set()).add(about.split()[2])
-    if not stages:  # nothing was merged at all
-        git("merge", "--abort", check=False)
-        return None
-    for name, there in stages.items():
-        if "2" in there:
-            git("checkout", "--ours", "--", name)
-            git("add", "--", name)
-        else:
-            git("rm", "--quiet", "--cached", "--", name)
-            git("clean", "--force", "--quiet", "--", name)
-    git("commit", "--quiet", "--no-edit")
-    return sorted(stages)
-
-
 def update(git: Callable, out: pathlib.Path, folder: pathlib.Path, base: str, labs: list[str]) -> None:
-    """Merges the edition in `folder` into the repository."""
+    """Merges the edition in `folder` into the repository, or changes nothing."""
     edition = committed(git, folder, base, labs)
     if edition is None:
         print(f"{out} is up to date.")
         return
-    kept = merge(git, edition)
-    if kept is None:
+    merging = ("merge", "--quiet", "--no-edit", "-m", "Merge the course's update", edition)
+    if git(*merging, check=False).returncode != 0:
+        both = git("diff", "--name-only", "--diff-filter=U").stdout.split("\n")
+        git("merge", "--abort", check=False)
         refuse(
-            f"git could not merge the update into {out}; nothing was changed. See: git -C {out} merge {edition}"
+            f"git could not merge the update into {out}; nothing was changed. {' '.join(filter(None, both))}\n"
+            f"Merge it there, and decide what both sides have changed: git -C {out} merge {edition}"
         )
     changed = git("diff", "--name-only", base, edition).stdout.splitlines()
     print(
         f"{out} is up to date, with {', '.join(labs)}: {len(changed)} files differ from the edition before."
     )
-    for name in kept:
-        change = f"git diff {base[:12]} {edition[:12]} -- {name}"
-        print(
-            f"  {name}: both sides changed the same lines. It stays as it was; the course's change: {change}"
-        )

@@ -13,6 +13,14 @@ namespace course::grader {
 // contains the rest.
 std::string to_gradescope(const RunResult& result);
 
+// One self-contained HTML page: without scripts and external resources, in light and dark colours, readable
+// on a phone and on paper.
+std::string to_html(const RunResult& result);
+
+// JUnit XML for CI services. A lab is a suite, a task a test case, points are properties. INFRA is an error;
+// all other verdicts except OK are failures.
+std::string to_junit(const RunResult& result);
+
 // One line per task (RFC 4180), with a header.
 std::string to_csv(const RunResult& result);
 

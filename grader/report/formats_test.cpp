@@ -12,8 +12,6 @@
 
 #include "compile/diagnostics.hpp"
 #include "report/edition.hpp"
-#include "report/html.hpp"
-#include "report/junit.hpp"
 #include "report/report_file.hpp"
 #include "report/table.hpp"
 #include "testing/sample_result.hpp"
@@ -66,6 +64,13 @@ TEST(StudentEdition, KeepsCompilerMessages) {
   result.labs[0].tasks[1].verdict = lab::Verdict::compile_error;
   result.labs[0].tasks[1].message = "reduction.cu(3): error: expected a \";\"\n  x: expected y";
   EXPECT_EQ(for_students(result).labs[0].tasks[1].message, result.labs[0].tasks[1].message);
+}
+
+TEST(StudentEdition, HasNoTraceOfAnInput) {
+  RunResult result = testing::sample_result();
+  result.labs[0].tasks[1].small_input = "<svg>d_in[0] is 7</svg>";
+  EXPECT_THAT(to_html(result), HasSubstr("d_in[0] is 7"));
+  EXPECT_EQ(for_students(result).labs[0].tasks[1].small_input, "");
 }
 
 TEST(Gradescope, HasTheDocumentedFields) {

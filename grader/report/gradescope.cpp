@@ -18,12 +18,6 @@ using nlohmann::json;
 std::string output_of(const TaskResult& task) {
   std::string out = std::string(lab::name_of(task.verdict)) + "\n";
   if (!task.message.empty()) out += task.message + "\n";
-  for (const GoalScore& goal : task.goals) {
-    const std::string measured = goal.measured ? beside(*goal.measured, goal.limit) : "not measured";
-    out += fmt::format("{}: {}, limit {} {:.4g}: {} of {} points{}\n", name_with_unit(goal), measured,
-                       lab::at_least(goal.metric) ? ">=" : "<=", goal.limit, goal.points, goal.max_points,
-                       goal.note.empty() ? "" : " (" + goal.note + ")");
-  }
   if (task.speedup) {
     out += fmt::format("speedup: {:.3g}{}\n", *task.speedup,
                        task.timing && task.timing->modelled ? " (modelled)" : "");

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "report/html.hpp"
+#include "report/formats.hpp"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -7,6 +7,7 @@
 #include "page/page.hpp"
 #include "page/table.hpp"
 #include "report/edition.hpp"
+#include "text.hpp"
 
 namespace course::grader {
 namespace {
@@ -44,19 +45,8 @@ Cell points_cell(int points, int max_points) {
 Html losses(const TaskResult& task) {
   Html out;
   if (task.verdict != Verdict::ok) return out;
-  const auto add = [&](const std::string& what) {
-    out += page::raw("<div class=\"loss fair\">") + text(what) + page::raw("</div>");
-  };
-  for (const GoalScore& goal : task.goals) {
-    if (goal.points >= goal.max_points) continue;
-    add(fmt::format("{}: {}, limit {} {:.4g} (−{})", name_with_unit(goal),
-                    goal.measured ? beside(*goal.measured, goal.limit) : goal.note,
-                    lab::at_least(goal.metric) ? "≥" : "≤", goal.limit, goal.max_points - goal.points));
-  }
-  if (const std::string fast = as_fast_text(task); !fast.empty()) add(fast);
-  for (const TierScore& tier : task.tiers)
-    if (tier.points < tier.max_points)
-      add(fmt::format("speedup {:.4g}× not reached (−{})", tier.speedup, tier.max_points - tier.points));
+  for (const std::string& line : lost_points(task))
+    out += page::raw("<div class=\"loss fair\">") + text(line) + page::raw("</div>");
   return out;
 }
 
@@ -69,7 +59,8 @@ Html score_table(const LabResult& lab, bool modelled) {
                             {text(speedup) + page::raw("<br>over 1 thread"), true},
                             {text(speedup) + page::raw("<br>over all cores"), true}}};
   for (const TaskResult& task : lab.tasks)
-    t.rows.push_back({{text(task.title) +
+    t.rows.push_back({{page::raw("<a href=\"") + text(task.section) + page::raw("\">") + text(task.title) +
+                       page::raw("</a>") +
                        (task.bonus ? text(" ") + toned(Tone::quiet, text("bonus")) : Html{}) + losses(task)},
                       points_cell(task.points, task.max_points),
                       {text(lab::name_of(task.verdict)), tone_of(task)},
@@ -96,6 +87,45 @@ Html case_list(const TaskResult& task) {
                        page::table(t));
 }
 
+// The elements around the first wrong one.
+Html first_difference(const lab::Mismatch& m) {
+  page::Table t{.caption = m.buffer + " around the first wrong element",
+                .columns = {{text("Index"), true}, {text("Expected"), true}, {text("Got"), true}}};
+  for (std::size_t i = 0; i < m.near_expected.size() && i < m.near_got.size(); ++i) {
+    const bool first = m.near_begin() + i == m.index;
+    const Tone tone = first ? Tone::bad : Tone::plain;
+    t.rows.push_back({{text(fmt::format("{}{}", first ? "→ " : "", m.near_begin() + i)), tone},
+                      {text(m.near_expected[i]), tone},
+                      {text(m.near_got[i]), tone}});
+  }
+  return t.rows.empty() ? Html{} : page::table(t);
+}
+
+Html failure_view(const lab::Failure& failure) {
+  Html out;
+  const std::string why = why_text(failure);
+  for (const std::string_view line : lines_of(why)) out += page::paragraph(text(line));
+  if (failure.mismatch) out += first_difference(*failure.mismatch);
+  out += page::code_block(what_text(failure), "First wrong element and command");
+  std::string printed;
+  for (const std::string& line : failure.printed) printed += line + "\n";
+  if (!printed.empty()) out += page::details(text("What it printed"), page::code_block(printed, "Output"));
+  return out;
+}
+
+// A task's message: each failed case, the first one open.
+Html failures_of(const TaskResult& task) {
+  Html out;
+  for (const CaseRecord& record : task.cases) {
+    if (!record.failure) continue;
+    const Html title = text(fmt::format("Case {} {}", record.name, record.failure->headline));
+    const Html view = failure_view(*record.failure);
+    out += out.empty() ? page::paragraph(title) + view : page::details(title, view);
+  }
+  if (out.empty()) out = page::code_block(task.message, task.title + ": message");
+  return out + page::raw(task.small_input);
+}
+
 Html section_of(const LabResult& lab, bool modelled) {
   Html content = page::paragraph(text(lab.source), Tone::quiet) + score_table(lab, modelled);
   std::vector<std::string> not_there;
@@ -110,9 +140,8 @@ Html section_of(const LabResult& lab, bool modelled) {
   for (const TaskResult& task : lab.tasks) {
     if (task.message.empty() || task.verdict == Verdict::ok || task.verdict == Verdict::not_implemented)
       continue;
-    content +=
-        page::subsection(lab.id + ": " + task.title, page::code_block(task.message, task.title + ": message"),
-                         toned(tone_of(task), text(lab::name_of(task.verdict))));
+    content += page::subsection(lab.id + ": " + task.title, failures_of(task),
+                                toned(tone_of(task), text(lab::name_of(task.verdict))));
   }
   for (const TaskResult& task : lab.tasks) content += case_list(task);
   const std::string bonus =
@@ -139,11 +168,9 @@ std::string to_html(const RunResult& result) {
   page::Document document{.title = "Grade report"};
   document.summary =
       text(result.device + (result.modelled ? ", times are modelled" : "")) + page::raw("<br>") +
-      toned(Tone::quiet,
-            text(fmt::format("Isolation: {} ({}){}; commit {}; seed {}; {}; {:.1f} s.", result.isolation,
-                             fmt::join(result.isolation_parts, ", "), result.graded ? ", graded" : "",
-                             result.commit.empty() ? "unknown" : result.commit, seed_text(result),
-                             result.started, result.seconds)));
+      toned(Tone::quiet, text(fmt::format("Isolation: {} ({}){}; {}; {:.1f} s.", result.isolation,
+                                          fmt::join(result.isolation_parts, ", "),
+                                          result.graded ? ", graded" : "", result.started, result.seconds)));
   if (result.partial)
     document.body += page::paragraph(text("Only a part was run: this is not a grade."), Tone::fair);
   document.body += overview(result);
@@ -151,6 +178,10 @@ std::string to_html(const RunResult& result) {
     document.sections.push_back(lab.title);
     document.body += section_of(lab, result.modelled);
   }
+  document.body +=
+      page::paragraph(text(fmt::format("Commit {}; seed {}.",
+                                       result.commit.empty() ? "unknown" : result.commit, seed_text(result))),
+                      Tone::quiet);
   return page::document(document);
 }
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "report/junit.hpp"
+#include "report/formats.hpp"
 
 #include <fmt/format.h>
 

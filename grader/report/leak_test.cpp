@@ -15,8 +15,6 @@
 #include "registry.hpp"
 #include "report/edition.hpp"
 #include "report/formats.hpp"
-#include "report/html.hpp"
-#include "report/junit.hpp"
 #include "report/read_result.hpp"
 #include "report/report_file.hpp"
 #include "report/table.hpp"

@@ -1,19 +1,18 @@
 // SPDX-License-Identifier: MIT
-// Read parse_result at the end first. Field is a JSON value with its path in the document. Reading it as
-// another type throws Malformed, which parse_result turns into an Error.
 #include "report/read_result.hpp"
 
 #include <fmt/format.h>
 
 #include <cerrno>
 #include <charconv>
-#include <cstdio>
 #include <cstring>
+#include <fstream>
+#include <iostream>
 #include <limits>
 #include <nlohmann/json.hpp>
+#include <optional>
 #include <tuple>
 #include <type_traits>
-#include <utility>
 
 #include "report/result_fields.hpp"
 
@@ -25,99 +24,49 @@ using nlohmann::json;
 constexpr std::size_t kMaxBytes = std::size_t{64} << 20;
 constexpr int kMaxPoints = 1'000'000;
 
+// What is wrong with the document, and where: parse_result makes an Error of it.
 struct Malformed {
   std::string text;
 };
 
-class Field {
- public:
-  Field(const json& value, std::string place) : value_(value), place_(std::move(place)) {}
+[[noreturn]] void refuse(const json& value, std::string_view wanted) {
+  throw Malformed{fmt::format("it is {}, and should be {}", value.type_name(), wanted)};
+}
 
-  [[noreturn]] void refuse(std::string_view wanted) const {
-    throw Malformed{fmt::format("{} is {}, and should be {}", place_.empty() ? "the document" : place_,
-                                value_.type_name(), wanted)};
-  }
-
-  Field operator[](const char* key) const {
-    if (!value_.is_object()) refuse("an object");
-    const auto found = value_.find(key);
-    if (found == value_.end())
-      throw Malformed{fmt::format("{} is missing", place_.empty() ? key : place_ + "." + key)};
-    return {*found, place_.empty() ? key : place_ + "." + key};
-  }
-  std::size_t size() const {
-    if (!value_.is_array()) refuse("a list");
-    return value_.size();
-  }
-  Field operator[](std::size_t i) const {
-    if (i >= size()) refuse("a longer list");
-    return {value_[i], fmt::format("{}[{}]", place_, i)};
-  }
-  bool has(const char* key) const { return value_.is_object() && value_.contains(key); }
-  bool is_null() const { return value_.is_null(); }
-
-  std::string text() const {
-    if (!value_.is_string()) refuse("text");
-    return value_.get<std::string>();
-  }
-  bool flag() const {
-    if (!value_.is_boolean()) refuse("true or false");
-    return value_.get<bool>();
-  }
-  // Reads an integer from 0 to `most`.
-  int count(int most = std::numeric_limits<int>::max()) const {
-    if (!value_.is_number_integer()) refuse("a whole number");
-    const bool fits = value_.is_number_unsigned()
-                          ? value_.get<std::uint64_t>() <= static_cast<std::uint64_t>(most)
-                          : value_.get<std::int64_t>() >= 0 && value_.get<std::int64_t>() <= most;
-    if (!fits) throw Malformed{fmt::format("{} is {}, and should be 0 to {}", place_, value_.dump(), most)};
-    return static_cast<int>(value_.get<std::int64_t>());
-  }
-  template <typename T>
-  T unsigned_number() const {
-    if (!value_.is_number_unsigned() || value_.get<std::uint64_t>() > std::numeric_limits<T>::max())
-      refuse("a whole number");
-    return value_.get<T>();
-  }
-  // null stands for NaN and infinity, which JSON does not have.
-  double number() const {
-    if (value_.is_null()) return std::numeric_limits<double>::quiet_NaN();
-    if (!value_.is_number()) refuse("a number");
-    return value_.get<double>();
-  }
-  std::map<std::string, double> numbers() const {
-    if (!value_.is_object()) refuse("an object");
-    std::map<std::string, double> out;
-    for (const auto& [key, value] : value_.items()) out[key] = Field(value, place_ + "." + key).number();
-    return out;
-  }
-  // Reads the name of an enumerator.
-  template <typename E>
-  E one_of() const {
-    const std::string name = text();
-    for (int i = 0; i <= static_cast<int>(last_of(E{})); ++i)
-      if (name_of(static_cast<E>(i)) == name) return static_cast<E>(i);
-    throw Malformed{fmt::format("{} is \"{}\", which this version does not know", place_, name)};
-  }
-
- private:
-  const json& value_;
-  std::string place_;
-};
+const json& field_of(const json& object, const char* key) {
+  if (!object.is_object()) refuse(object, "an object");
+  const auto found = object.find(key);
+  if (found == object.end()) throw Malformed{fmt::format("{} is missing", key)};
+  return *found;
+}
 
 template <typename T>
-void read_into(T& value, const Field& field);
+T whole_number(const json& value, T most = std::numeric_limits<T>::max()) {
+  if (!value.is_number_unsigned() || value.get<std::uint64_t>() > static_cast<std::uint64_t>(most))
+    refuse(value, fmt::format("a whole number from 0 to {}", most));
+  return value.get<T>();
+}
+
+template <typename T>
+void read_into(T& value, const json& from);
 
 struct FieldReader {
-  const Field& object;
-  void operator()(const char* key, auto& field) const { read_into(field, object[key]); }
+  const json& object;
+  void operator()(const char* key, auto& field) const {
+    const json& value = field_of(object, key);
+    try {
+      read_into(field, value);
+    } catch (const Malformed& inside) {
+      throw Malformed{fmt::format("{}: {}", key, inside.text)};
+    }
+  }
   void derived(const char*, const auto&) const {}
   void later(const char* key, auto& field) const {
-    if (object.has(key)) read_into(field, object[key]);
+    if (object.is_object() && object.contains(key)) (*this)(key, field);
   }
   void points(const char* got, int& points, const char* most, int& max_points) const {
-    max_points = object[most].count(kMaxPoints);
-    points = object[got].count(max_points);
+    max_points = whole_number<int>(field_of(object, most), kMaxPoints);
+    points = whole_number<int>(field_of(object, got), max_points);
   }
 };
 
@@ -136,52 +85,66 @@ void check_sums(LabResult& lab) {
 }
 
 template <typename T>
-void read_into(T& value, const Field& field) {
+void read_into(T& value, const json& from) {
   if constexpr (std::is_same_v<T, std::string>) {
-    value = field.text();
+    if (!from.is_string()) refuse(from, "text");
+    value = from.get<std::string>();
   } else if constexpr (std::is_same_v<T, bool>) {
-    value = field.flag();
-  } else if constexpr (std::is_same_v<T, int>) {
-    value = field.count();
+    if (!from.is_boolean()) refuse(from, "true or false");
+    value = from.get<bool>();
   } else if constexpr (std::is_same_v<T, double>) {
-    value = field.number();
+    // null stands for NaN and infinity, which JSON does not have.
+    if (!from.is_null() && !from.is_number()) refuse(from, "a number");
+    value = from.is_null() ? std::numeric_limits<double>::quiet_NaN() : from.get<double>();
   } else if constexpr (std::is_enum_v<T>) {
-    value = field.one_of<T>();
+    const auto last = static_cast<int>(last_of(T{}));
+    int i = 0;
+    while (i <= last && from != name_of(static_cast<T>(i))) ++i;
+    if (i > last) refuse(from, "a name that this version knows");
+    value = static_cast<T>(i);
   } else if constexpr (std::is_integral_v<T>) {
-    value = field.unsigned_number<T>();
+    value = whole_number<T>(from);
   } else if constexpr (requires { value.has_value(); }) {
-    if (!field.is_null()) read_into(value.emplace(), field);
+    if (!from.is_null()) read_into(value.emplace(), from);
   } else if constexpr (requires { typename T::mapped_type; }) {
-    value = field.numbers();
+    if (!from.is_object()) refuse(from, "an object");
+    for (const auto& [key, one] : from.items()) read_into(value[key], one);
   } else if constexpr (requires { value.emplace_back(); }) {
-    for (std::size_t i = 0; i < field.size(); ++i) read_into(value.emplace_back(), field[i]);
+    if (!from.is_array()) refuse(from, "a list");
+    for (const json& one : from) read_into(value.emplace_back(), one);
   } else if constexpr (requires { value.fill(0); }) {
-    for (std::size_t i = 0; i < value.size(); ++i) read_into(value[i], field[i]);
+    if (!from.is_array() || from.size() != value.size()) refuse(from, "a list of that length");
+    for (std::size_t i = 0; i < value.size(); ++i) read_into(value[i], from[i]);
   } else {
-    for_each_field(value, FieldReader{field});
+    for_each_field(value, FieldReader{from});
     if constexpr (std::is_same_v<T, LabResult>) check_sums(value);
   }
 }
 
-std::uint64_t read_seed(const Field& field) {
-  const std::string text = field.text();
+std::uint64_t read_seed(const std::string& text) {
   std::uint64_t seed = 0;
   const bool hex = text.starts_with("0x");
   const char* const end = text.data() + text.size();
   const auto done = std::from_chars(text.data() + (hex ? 2 : 0), end, seed, hex ? 16 : 10);
-  if (done.ec != std::errc() || done.ptr != end || text.empty()) field.refuse("a seed such as \"0x12ab\"");
+  if (done.ec != std::errc() || done.ptr != end || text.empty())
+    throw Malformed{"seed is no number such as \"0x12ab\""};
   return seed;
 }
 
-RunResult read_run(const Field& field) {
-  if (const int schema = field["schema"].count(); schema != kResultSchema)
+RunResult read_run(const json& document) {
+  RunResult result;
+  int schema = 0;
+  std::optional<std::string> seed;
+  const FieldReader read{document};
+  read("schema", schema);
+  if (schema != kResultSchema)
     throw Malformed{
         fmt::format("schema is {}; this version reads schema {}: use the ./lab that wrote the file", schema,
                     kResultSchema)};
-  RunResult result;
-  result.for_students = field["seed"].is_null();
-  if (!result.for_students) result.seed = read_seed(field["seed"]);
-  read_into(result, field);
+  read("seed", seed);
+  result.for_students = !seed;
+  if (seed) result.seed = read_seed(*seed);
+  read_into(result, document);
   return result;
 }
 
@@ -196,7 +159,7 @@ Result<RunResult> parse_result(std::string_view text) {
       return true;
     };
     const json document = json::parse(text, shallow);
-    return read_run({document, ""});
+    return read_run(document);
   } catch (const Malformed& malformed) {
     return Error{malformed.text};
   } catch (const json::exception& error) {
@@ -205,17 +168,13 @@ Result<RunResult> parse_result(std::string_view text) {
 }
 
 Result<RunResult> read_result(const std::string& path) {
-  std::FILE* file = path == "-" ? stdin : std::fopen(path.c_str(), "rb");
-  if (file == nullptr) return Error{fmt::format("{} can't be read: {}.", path, std::strerror(errno))};
-  std::string text;
-  char buffer[65536];
-  std::size_t n = 0;
-  while (text.size() <= kMaxBytes && (n = std::fread(buffer, 1, sizeof buffer, file)) > 0)
-    text.append(buffer, n);
-  const bool failed = std::ferror(file) != 0;
-  const int reason = errno;
-  if (file != stdin) std::fclose(file);
-  if (failed) return Error{fmt::format("{} can't be read: {}.", path, std::strerror(reason))};
+  std::ifstream file(path, std::ios::binary);
+  std::istream& in = path == "-" ? std::cin : file;
+  std::string text(kMaxBytes + 1, '\0');
+  if (in) in.read(text.data(), static_cast<std::streamsize>(text.size()));
+  if (in.bad() || (path != "-" && !file.is_open()))
+    return Error{fmt::format("{} can't be read: {}.", path, std::strerror(errno))};
+  text.resize(static_cast<std::size_t>(in.gcount()));
   Result<RunResult> result = parse_result(text);
   if (!result) {
     return Error{fmt::format("{} is not a result of ./lab grade --json: {}.", path, result.error().text)};

@@ -10,8 +10,7 @@
 #include <random>
 
 #include "page/markup.hpp"
-#include "report/html.hpp"
-#include "report/junit.hpp"
+#include "report/formats.hpp"
 #include "report/report_file.hpp"
 #include "report/result.hpp"
 #include "report/table.hpp"
@@ -152,7 +151,7 @@ TEST(Table, ShowsVerdictPointsSpeedupAndLosses) {
   EXPECT_THAT(table, HasSubstr("45/50"));
   EXPECT_THAT(table, HasSubstr("85.2x"));
   EXPECT_THAT(table, HasSubstr("43.0x"));
-  EXPECT_THAT(table, HasSubstr("bank_conflicts per row: 3.2, limit <= 1.05: 0 of 5 points"));
+  EXPECT_THAT(table, HasSubstr("bank_conflicts per row is 3.2, at most 1.05 is required"));
   EXPECT_THAT(table, Not(HasSubstr("launches")));
   EXPECT_THAT(table, HasSubstr("45/100"));
   EXPECT_THAT(table, HasSubstr("modelled"));
@@ -169,8 +168,8 @@ TEST(Table, DistinguishesMeasuredFromAskedFor) {
   task.tiers[0] = {30, 0, 2};
   task.speedup = 29.998;
   const std::string table = to_table(result, {});
-  EXPECT_THAT(table, HasSubstr("bank_conflicts per row: 1.01004, limit <= 1.01: 0 of 5 points"));
-  EXPECT_THAT(table, HasSubstr("29.998x, asked for 30.0x: 0 of 2 points"));
+  EXPECT_THAT(table, HasSubstr("bank_conflicts per row is 1.01004, at most 1.01 is required"));
+  EXPECT_THAT(table, HasSubstr("speedup is 29.998, 30 is required (2 points lost)"));
   EXPECT_EQ(beside(1.5, 1.5), "1.5");
   EXPECT_EQ(beside(3.21987, 1.01), "3.22");
 }
@@ -230,6 +229,26 @@ TEST(Table, ShowsOneScreenOfMessages) {
   EXPECT_THAT(table, HasSubstr("8 more tasks failed"));
 }
 
+TEST(Table, ShowsAFailureInFewLinesTheCauseFirst) {
+  RunResult result = testing::sample_result();
+  TaskResult& wrong = result.labs[0].tasks[1];
+  lab::Failure failure = *wrong.cases[0].failure;
+  for (int i = 0; i < 40; ++i) failure.findings[0].message += " and a long sentence about what happened";
+  failure.notes.assign(5, "a note");
+  failure.printed.assign(8, "some output");
+  set_failure(wrong.cases[0], failure);
+  wrong.message = wrong.cases[0].message;
+  TableStyle style;
+  const std::string text = failure_head(wrong, style) + failure_end(wrong, style);
+  EXPECT_LE(std::ranges::count(text, '\n'), static_cast<std::ptrdiff_t>(kFailureLines) + 1)
+      << text;  // one is empty
+  EXPECT_LT(text.find("cause: "), text.find("expected 31337")) << text;
+  EXPECT_LT(text.find("expected 31337"), text.find("./lab grade")) << text;
+  EXPECT_THAT(text, Not(HasSubstr("some output")));
+  style.whole = true;
+  EXPECT_THAT(failure_head(wrong, style), HasSubstr("some output"));
+}
+
 TEST(Table, ShowsACompileErrorOnce) {
   RunResult result = example();
   for (TaskResult& task : result.labs[0].tasks) {
@@ -266,6 +285,22 @@ TEST(Html, IsWellFormedSelfContainedAndComplete) {
        {"<script", "http://", "https://", " src=", "<link", "@import", "url(h", "url(\"", "url('"}) {
     EXPECT_THAT(page, Not(HasSubstr(outside)));
   }
+}
+
+TEST(Html, MarksTheFirstDifferenceAndLinksTheSection) {
+  RunResult result = testing::sample_result();
+  CaseRecord& record = result.labs[0].tasks[1].cases[0];
+  lab::Failure failure = *record.failure;
+  failure.mismatch->index = 3;
+  failure.mismatch->near_expected = {"10", "11", "12"};
+  failure.mismatch->near_got = {"10", "99", "12"};
+  set_failure(record, failure);
+  const std::string page = to_html(result);
+  EXPECT_THAT(page, HasSubstr("href=\"handouts/01-reduction.md#wrong\""));
+  EXPECT_THAT(page, Not(HasSubstr("→ 2")));
+  EXPECT_THAT(page, HasSubstr("→ 3"));
+  EXPECT_GT(page.find("seed 0xfedcba9876543210"), page.find("→ 3"));
+  EXPECT_EQ(why_malformed(page, kVoidElements), "");
 }
 
 TEST(Html, ACaseHasTheToneOfItsVerdict) {

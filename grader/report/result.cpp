@@ -2,6 +2,7 @@
 #include "report/result.hpp"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <chrono>
@@ -18,13 +19,8 @@ namespace course::grader {
 using nlohmann::json;
 
 const char* name_of(Stage stage) {
-  switch (stage) {
-    case Stage::correctness: return "correctness";
-    case Stage::checks: return "checks";
-    case Stage::efficiency: return "efficiency";
-    case Stage::speedup: return "speedup";
-  }
-  return "?";
+  constexpr const char* kNames[] = {"correctness", "checks", "efficiency", "speedup"};
+  return kNames[static_cast<std::size_t>(stage)];
 }
 
 const char* name_of(lab::DeviceKind device) {
@@ -55,10 +51,6 @@ void set_failure(CaseRecord& record, lab::Failure failure) {
   record.failure = std::move(failure);
 }
 
-std::string name_with_unit(const GoalScore& goal) {
-  return fmt::format("{}{}{}", lab::name_of(goal.metric), goal.unit.empty() ? "" : " per ", goal.unit);
-}
-
 std::string beside(double measured, double asked) {
   constexpr int kDigits = 4, kMax = 17;
   std::string text = fmt::format("{:.{}g}", measured, kDigits);
@@ -68,40 +60,40 @@ std::string beside(double measured, double asked) {
   return text;
 }
 
-std::string as_fast_text(const TaskResult& task) {
-  const bool decides = std::ranges::any_of(task.goals, [](const GoalScore& goal) {
-    return goal.measured && goal.points > 0 && !lab::meets(goal.metric, *goal.measured, goal.limit);
-  });
-  if (!decides || !task.is_as_fast_as_reference()) return "";
-  return fmt::format("modelled time is {:.2f} times the reference's: all points for efficiency",
-                     *task.time_ratio);
+std::vector<std::string> lost_points(const TaskResult& task, bool only_measured) {
+  std::vector<std::string> lines;
+  bool as_fast = false;
+  for (const GoalScore& goal : task.goals) {
+    if (goal.points == goal.max_points) {
+      as_fast = as_fast ||
+                (goal.measured && goal.points > 0 && !lab::meets(goal.metric, *goal.measured, goal.limit));
+      continue;
+    }
+    const std::string name =
+        fmt::format("{}{}{}", lab::name_of(goal.metric), goal.unit.empty() ? "" : " per ", goal.unit);
+    if (goal.measured)
+      lines.push_back(fmt::format(
+          "{} is {}, {} {:.4g} is required ({} point{} lost){}{}.", name, beside(*goal.measured, goal.limit),
+          lab::at_least(goal.metric) ? "at least" : "at most", goal.limit, goal.max_points,
+          goal.max_points == 1 ? "" : "s", goal.note.empty() ? "" : ": ", goal.note));
+    else if (!only_measured)
+      lines.push_back(fmt::format("{}: {} ({} points lost).", name, goal.note, goal.max_points));
+  }
+  if (as_fast && task.is_as_fast_as_reference())
+    lines.push_back(fmt::format("modelled time is {:.2f} times the reference's: all points for efficiency",
+                                *task.time_ratio));
+  for (const TierScore& tier : task.tiers) {
+    if (tier.points == tier.max_points) continue;
+    if (task.speedup)
+      lines.push_back(fmt::format("speedup is {}, {:.4g} is required ({} points lost).",
+                                  beside(*task.speedup, tier.speedup), tier.speedup, tier.max_points));
+    else if (!only_measured)
+      lines.push_back(fmt::format("speedup was not measured ({} points lost).", tier.max_points));
+  }
+  return lines;
 }
 
 namespace {
-
-std::string lost_goal_text(const GoalScore& goal) {
-  const std::string name = name_with_unit(goal);
-  if (!goal.measured) return fmt::format("{}: {} ({} points lost).", name, goal.note, goal.max_points);
-  return fmt::format("{} is {}, {} {:.4g} is required ({} point{} lost){}{}.", name,
-                     beside(*goal.measured, goal.limit), lab::at_least(goal.metric) ? "at least" : "at most",
-                     goal.limit, goal.max_points, goal.max_points == 1 ? "" : "s",
-                     goal.note.empty() ? "" : ": ", goal.note);
-}
-
-std::string lost_points_text(const TaskResult& out) {
-  std::string text;
-  for (const GoalScore& goal : out.goals)
-    if (goal.points < goal.max_points) text += lost_goal_text(goal) + "\n";
-  if (const std::string fast = as_fast_text(out); !fast.empty()) text += fast + "\n";
-  for (const TierScore& tier : out.tiers) {
-    if (tier.points == tier.max_points) continue;
-    text += out.speedup ? fmt::format("speedup is {}, {:.4g} is required ({} points lost).\n",
-                                      beside(*out.speedup, tier.speedup), tier.speedup, tier.max_points)
-                        : fmt::format("speedup was not measured ({} points lost).\n", tier.max_points);
-  }
-  if (!text.empty()) text.pop_back();
-  return text;
-}
 
 std::string failed_text(const TaskResult& out, const CaseRecord& deciding) {
   std::string text = deciding.message;
@@ -133,7 +125,8 @@ const CaseRecord* deciding_record(const std::vector<CaseRecord>& cases) {
 std::string message_of(const TaskResult& task) {
   const CaseRecord* deciding = deciding_record(task.cases);
   if (deciding == nullptr)
-    return task.verdict == lab::Verdict::ok ? lost_points_text(task) : "Not every case of this task was run.";
+    return task.verdict == lab::Verdict::ok ? fmt::format("{}", fmt::join(lost_points(task), "\n"))
+                                            : "Not every case of this task was run.";
   return deciding->verdict == lab::Verdict::suspect ? deciding->message : failed_text(task, *deciding);
 }
 

@@ -14,7 +14,8 @@
 #include <nlohmann/json_fwd.hpp>
 
 #include "lab/metrics.hpp"
-#include "verifier/session.hpp"
+#include "verifier/outcome.hpp"
+#include "verifier/request.hpp"
 
 namespace course::grader {
 
@@ -33,7 +34,7 @@ struct CaseRecord {
   std::optional<lab::Failure> failure;  // unless ok
   std::string message;                  // `failure` as text
   double seconds = 0;                   // wall-clock time of the whole case: inputs, runner, judging
-  std::string printed;                  // by the submission, only of a run with --case; not reported
+  std::string printed;  // by the submission, of one case of a task: --case, or the shortest; not reported
 };
 
 // An efficiency goal and its measurement.
@@ -46,9 +47,6 @@ struct GoalScore {
   int max_points = 0;
   std::string note;  // why there is no measurement, or which line has most of what is missed; else ""
 };
-
-// "barriers per row"
-std::string name_with_unit(const GoalScore& goal);
 
 // A measured value with as many digits as distinguish it from the one that was asked for.
 std::string beside(double measured, double asked);
@@ -104,10 +102,14 @@ struct TaskResult {
   int cases_run = 0;
   int cases_failed = 0;
   double seconds = 0;
+  std::string
+      small_input;  // HTML: the trace of the smallest input that fails, of a practice run; not reported
 };
 
-// Why goals that were missed earned points: the program is as fast as the reference. "" if none did.
-std::string as_fast_text(const TaskResult& task);
+// A sentence for each goal and tier whose points a right task lost, and why goals that were missed earned
+// points if it is as fast as the reference. `only_measured`: in a run of a part, without what was not
+// measured.
+std::vector<std::string> lost_points(const TaskResult& task, bool only_measured = false);
 
 struct LabResult {
   std::string id;

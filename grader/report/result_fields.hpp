@@ -8,8 +8,6 @@
 // seed has 64 bits; null in an edition for students.
 #pragma once
 
-#include <type_traits>
-
 #include "lab/metrics.hpp"
 #include "report/result.hpp"
 
@@ -32,8 +30,7 @@ constexpr lab::Metric last_of(lab::Metric) {
   return lab::kAllMetrics.back();
 }
 
-template <typename F, typename T>
-concept FieldsOf = std::is_same_v<std::remove_const_t<F>, T>;
+using lab::FieldsOf;
 
 template <typename Int>
 struct PointsAndMaximum {

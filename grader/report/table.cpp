@@ -26,15 +26,8 @@ class Writer {
   explicit Writer(const TableStyle& style) : style_(style) {}
 
   void put(std::string_view text, Colour colour = Colour::none) {
-    const char* code = "";
-    switch (colour) {
-      case Colour::none: break;
-      case Colour::good: code = "\x1b[32m"; break;
-      case Colour::fair: code = "\x1b[33m"; break;
-      case Colour::bad: code = "\x1b[31m"; break;
-      case Colour::dim: code = "\x1b[2m"; break;
-      case Colour::bold: code = "\x1b[1m"; break;
-    }
+    constexpr const char* kCodes[] = {"", "\x1b[32m", "\x1b[33m", "\x1b[31m", "\x1b[2m", "\x1b[1m"};
+    const char* code = kCodes[static_cast<std::size_t>(colour)];
     const bool coloured = style_.colour && *code != '\0' && !text.empty();
     if (coloured) out_ += code;
     out_ += text;
@@ -53,7 +46,7 @@ class Writer {
  private:
   static std::string fit(std::string_view text) {
     const std::string line = tame_line(text);
-    return display_width(line) <= kTableColumns ? line : fit_left(line, kTableColumns);
+    return display_width(line) <= kTableColumns ? line : wrap(line, kTableColumns);
   }
   const TableStyle& style_;
   std::string out_;
@@ -91,57 +84,22 @@ void write_row(Writer& out, const TaskResult& task) {
   out.end_line();
 }
 
-// The reasons why an OK task lost points, and the lines that cost most; in a partial run only for measured
-// goals.
+// The reasons why an OK task lost points; in a partial run only for measured goals.
 void write_losses(Writer& out, const std::string& lab, const TaskResult& task, bool partial) {
   if (task.verdict != Verdict::ok) return;
-  bool has_place = false;
-  for (const GoalScore& goal : task.goals) {
-    if (goal.points >= goal.max_points || (partial && !goal.measured)) continue;
-    const std::string measured = goal.measured ? beside(*goal.measured, goal.limit) : goal.note;
-    out.line(fmt::format("    - {}: {}, limit {} {:.4g}: {} of {} points", name_with_unit(goal), measured,
-                         lab::at_least(goal.metric) ? ">=" : "<=", goal.limit, goal.points, goal.max_points),
-             Colour::fair);
-    if (!goal.measured || goal.note.empty()) continue;
-    out.line("        " + goal.note, Colour::dim);
-    has_place = true;
-  }
-  if (const std::string fast = as_fast_text(task); !fast.empty()) out.line("    + " + fast, Colour::good);
-  if (has_place)
-    out.line(fmt::format("        what each line costs: ./lab profile {} {}", lab, task.id), Colour::dim);
-  for (const TierScore& tier : task.tiers) {
-    if (tier.points >= tier.max_points || (partial && !task.speedup)) continue;
-    const std::string over =
-        !task.timing || task.timing->judged == lab::Baseline::one_thread ? "one CPU thread" : "all CPU cores";
-    const std::string asked = speedup_text(tier.speedup);
-    std::string measured = task.speedup ? speedup_text(*task.speedup) : "not measured";
-    if (measured == asked) measured = beside(*task.speedup, tier.speedup) + "x";
-    out.line(fmt::format("    - speedup over {}: {}, asked for {}: 0 of {} points", over, measured, asked,
-                         tier.max_points),
-             Colour::fair);
-  }
+  for (const std::string& line : lost_points(task, partial))
+    out.put(wrap("- " + tame_line(line), kTableColumns, 4) + "\n", Colour::fair);
+  if (std::ranges::any_of(task.goals,
+                          [](const GoalScore& goal) { return goal.measured && !goal.note.empty(); }))
+    out.line(fmt::format("      what each line costs: ./lab profile {} {}", lab, task.id), Colour::dim);
 }
 
-void write_messages(Writer& out, const LabResult& lab, std::size_t max_messages) {
-  std::size_t n_shown = 0, n_left = 0;
-  std::string previous;
-  for (const TaskResult& task : lab.tasks) {
-    // Lost points of OK tasks are shown below their row; NOT_IMPLEMENTED needs no explanation.
-    if (task.verdict == Verdict::ok || task.verdict == Verdict::not_implemented || task.message.empty())
-      continue;
-    // If a lab does not compile, all its tasks have the same message.
-    if (task.message == previous) continue;
-    if (n_shown == max_messages) {
-      ++n_left;
-      continue;
-    }
-    previous = task.message;
-    ++n_shown;
-    out.line();
-    out.line(fmt::format("{} ({}): {}", task.title, task.id, lab::name_of(task.verdict)), Colour::bold);
-    out.put(wrap_message(task.message, kTableColumns, 2));
-  }
-  if (n_left > 0) {
+void write_messages(Writer& out, const LabResult& lab, const TableStyle& style) {
+  const std::vector<const TaskResult*> failed = failed_tasks(lab);
+  const std::size_t n_shown = std::min(failed.size(), style.max_messages);
+  for (std::size_t i = 0; i < n_shown; ++i)
+    out.put(failure_head(*failed[i], style) + failure_end(*failed[i], style));
+  if (const std::size_t n_left = failed.size() - n_shown; n_shown > 0 && n_left > 0) {
     out.line();
     out.line(fmt::format("{} more task{} failed; --task shows one, --json F has all.", n_left,
                          n_left == 1 ? "" : "s"),
@@ -167,7 +125,7 @@ void write_lab(Writer& out, const LabResult& lab, bool partial, const TableStyle
   out.put(fit_right(points, kPoints), full ? Colour::good : Colour::bold);
   if (lab.max_bonus_points > 0) out.put(fmt::format("  bonus {}/{}", lab.bonus_points, lab.max_bonus_points));
   out.end_line();
-  write_messages(out, lab, style.max_messages);
+  write_messages(out, lab, style);
 }
 
 bool any_not_implemented(const RunResult& result) {
@@ -196,6 +154,54 @@ TableStyle style_for_stdout() {
   return style;
 }
 
+namespace {
+
+// The failure that decides a task's verdict; nullptr if its message is not about a case.
+const lab::Failure* failure_of(const TaskResult& task) {
+  const CaseRecord* deciding = deciding_record(task.cases);
+  return deciding != nullptr && deciding->failure ? &*deciding->failure : nullptr;
+}
+
+}  // namespace
+
+std::vector<const TaskResult*> failed_tasks(const LabResult& lab) {
+  std::vector<const TaskResult*> failed;
+  for (const TaskResult& task : lab.tasks) {
+    const bool quiet = task.verdict == Verdict::ok || task.verdict == Verdict::not_implemented;
+    if (!quiet && !task.message.empty() && (failed.empty() || failed.back()->message != task.message))
+      failed.push_back(&task);
+  }
+  return failed;
+}
+
+std::string failure_head(const TaskResult& task, const TableStyle& style) {
+  Writer out(style);
+  out.line();
+  const bool some = task.cases_failed > 0 && task.cases_planned > 1;
+  out.line(fmt::format("{} ({}): {}{}", task.title, task.id, lab::name_of(task.verdict),
+                       some ? fmt::format(", {} of {} cases", task.cases_failed, task.cases_run) : ""),
+           Colour::bold);
+  const lab::Failure* failure = failure_of(task);
+  const std::string text = style.whole || failure == nullptr ? task.message : why_text(*failure);
+  std::string wrapped = wrap_message(text, kTableColumns, style.whole || failure == nullptr ? 2 : 0);
+  const auto n_lines = static_cast<std::size_t>(std::ranges::count(wrapped, '\n'));
+  const std::size_t most = failure == nullptr ? kFailureLines - 1 : kFailureLines / 2 + 1;
+  if (!style.whole && n_lines > most) wrapped = first_lines(wrapped, most - 1) + ": --more\n";
+  out.put(wrapped);
+  return out.take();
+}
+
+std::string failure_end(const TaskResult& task, const TableStyle& style) {
+  const lab::Failure* failure = failure_of(task);
+  if (style.whole || failure == nullptr) return "";
+  std::string text;
+  if (failure->headline != "is wrong")
+    text = fmt::format("  case {} {}\n", failure->case_name, failure->headline);
+  if (!failure->has_cause() && !failure->printed.empty())
+    text += fmt::format("  it printed: {}\n", failure->printed.back());
+  return wrap_message(text + what_text(*failure), kTableColumns, 0);
+}
+
 std::string to_table(const RunResult& result, const TableStyle& style) {
   Writer out(style);
   out.line(fmt::format("Device: {}{}   seed: {}   {:.1f} s", result.device,
@@ -213,9 +219,10 @@ std::string to_table(const RunResult& result, const TableStyle& style) {
              Colour::dim);
   }
   if (any_not_implemented(result))
-    out.line("NOT_IMPLEMENTED: the function still returns it; the handout and the TODO say what to do.",
+    out.line("NOT_IMPLEMENTED: the function still returns it; see the handout and the TODO.", Colour::dim);
+  if (result.partial)
+    out.line("Only a part was run, so this is not a grade: what was not measured gives no points.",
              Colour::dim);
-  if (result.partial) out.line("Only a part was run: this is not a grade.", Colour::dim);
   return out.take();
 }
 

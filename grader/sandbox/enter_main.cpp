@@ -109,12 +109,9 @@ Options parse(int argc, char** argv) {
     } else if (name == "--limit") {
       options.limits.push_back(parse_limit(value));
     } else if (name == "--filter") {
-      options.filter = value == "runner"        ? Filter::runner
-                       : value == "gpu_runner"  ? Filter::gpu_runner
-                       : value == "nccl_runner" ? Filter::nccl_runner
-                       : value == "compiler"    ? Filter::compiler
-                                                : Filter::none;
-      if (options.filter == Filter::none) fail("no such filter: " + value);
+      const auto found = std::ranges::find(kFilterNames, value);
+      if (found == kFilterNames.end() || value == "none") fail("no such filter: " + value);
+      options.filter = static_cast<Filter>(found - kFilterNames.begin());
     } else {
       fail("no such option: " + std::string(name));
     }

@@ -4,6 +4,7 @@
 // EPERM. In a runner on the simulator, unknown calls fail with ENOSYS, as on an older kernel.
 #pragma once
 
+#include <array>
 #include <cstdint>
 
 #include "base/result.hpp"
@@ -19,6 +20,9 @@ enum class Filter : std::uint8_t {
   nccl_runner,
   compiler,  // processes as well; no network socket, nothing that affects other processes or the system
 };
+
+// The words for them on sandbox_enter's command line.
+inline constexpr std::array kFilterNames{"none", "runner", "gpu_runner", "nccl_runner", "compiler"};
 
 // Installs the filter for this process and its descendants. `program`: a runner's filter allows execve() only
 // with this very pointer, which the started program does not know.

@@ -2,6 +2,9 @@
 // How strongly student code is isolated from the machine. Every result records the level.
 #pragma once
 
+#include <algorithm>
+#include <array>
+#include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <string_view>
@@ -20,7 +23,14 @@ enum class Isolation : std::uint8_t {
   full,
 };
 
-const char* name_of(Isolation level);
-std::optional<Isolation> isolation_named(std::string_view name);
+inline constexpr std::array kIsolationNames{"none", "limits", "namespaces", "full"};
+constexpr const char* name_of(Isolation level) {
+  return kIsolationNames[static_cast<std::size_t>(level)];
+}
+inline std::optional<Isolation> isolation_named(std::string_view name) {
+  const auto found = std::ranges::find(kIsolationNames, name);
+  if (found == kIsolationNames.end()) return std::nullopt;
+  return static_cast<Isolation>(found - kIsolationNames.begin());
+}
 
 }  // namespace course::grader::sandbox

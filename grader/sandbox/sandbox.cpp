@@ -19,16 +19,11 @@ namespace fs = std::filesystem;
 namespace {
 
 constexpr double kProbeSeconds = 10;
-// The highest descriptor that a program is given.
+
+// The highest descriptor that a program is given. A device has two channels: to the grader (3), and to the
+// student's process (4).
 int last_descriptor(Purpose purpose) {
-  switch (purpose) {
-    case Purpose::compile: return 2;
-    case Purpose::device: return 4;  // its channels to the grader (3) and to the student's process (4)
-    case Purpose::run:
-    case Purpose::run_on_gpu:
-    case Purpose::run_with_nccl: break;
-  }
-  return 3;
+  return purpose == Purpose::compile ? 2 : purpose == Purpose::device ? 4 : 3;
 }
 
 std::string find_bwrap() {
@@ -46,17 +41,6 @@ unsigned first_uid() {
 unsigned owner_of(const std::string& folder) {
   struct stat status {};
   return stat(folder.c_str(), &status) == 0 ? status.st_uid : 0;
-}
-
-const char* word_for(Filter filter) {
-  switch (filter) {
-    case Filter::runner: return "runner";
-    case Filter::gpu_runner: return "gpu_runner";
-    case Filter::nccl_runner: return "nccl_runner";
-    case Filter::compiler: return "compiler";
-    case Filter::none: break;
-  }
-  return "";
 }
 
 Filter filter_for(Purpose purpose, Namespaces namespaces) {
@@ -111,7 +95,8 @@ Sandbox::Sandbox(const Machine& machine, Purpose purpose, View view, const Bound
   // The kernel counts processes per user, so this limit is set only for a user of its own.
   if (!user.empty() && !compile) limit("nproc", bounds.threads);
   if (bounds.address_bytes > 0) limit("as", bounds.address_bytes);
-  if (machine.filter) append(inner, {"--filter", word_for(filter_for(purpose, machine.namespaces))});
+  const auto filter = static_cast<std::size_t>(filter_for(purpose, machine.namespaces));
+  if (machine.filter) append(inner, {"--filter", kFilterNames[filter]});
   if (!compile) append(inner, {"--report", std::to_string(lab::ChildProcess::kReportFd)});
   append(inner, {"--close-above", std::to_string(last_descriptor(purpose))});
 
@@ -159,22 +144,6 @@ ProbeResult try_out(const Machine& machine, Purpose purpose) {
   return result;
 }
 
-// Most machines support everything, so this is tried first, in one step.
-std::optional<Machine> try_everything(Machine machine) {
-  machine.level = Isolation::full;
-  machine.other_user = geteuid() == 0;
-  machine.filter = true;
-  machine.bwrap = find_bwrap();
-  machine.namespaces = machine.other_user ? Namespaces::by_root : Namespaces::by_user;
-  machine.disable_userns = !machine.other_user;
-  const auto cgroup = Cgroup::make({std::uint64_t{1} << 30, 64});
-  if (!machine.filter || machine.bwrap.empty() || !cgroup) return std::nullopt;
-  machine.cgroup_version = cgroup->version();
-  const ProbeResult result = try_out(machine, Purpose::run);
-  if (!result.works || result.text.find("filter=2") == std::string::npos) return std::nullopt;
-  return machine;
-}
-
 // The first part of the path to a program that other users can't enter or run; empty if there is none.
 std::string closed_part(const fs::path& program) {
   fs::path path;
@@ -199,9 +168,7 @@ Machine probe_features(const std::string& enter, Isolation most) {
     machine.missing.push_back(enter + " is not built: ./lab setup builds it");
     return machine;
   }
-  if (most == Isolation::full)
-    if (const auto everything = try_everything(machine)) return *everything;
-  // Something is missing: add one feature at a time and keep those that work.
+  // One feature at a time is added, and those that work are kept.
   machine.level = Isolation::limits;
   const bool root = geteuid() == 0;
   machine.other_user = root;

@@ -74,7 +74,6 @@ std::vector<std::string> bwrap_arguments(const std::string& bwrap, Namespaces ho
   for (const std::string& device : view.devices) bind("--dev-bind-try", device);
   if (!view.devices.empty()) add({"--ro-bind-try", "/sys", "/sys"});
   for (const std::string& path : view.read_only) bind("--ro-bind-try", path);
-  for (const std::string& path : view.writable) bind("--bind", path);
   for (const auto& [path, place] : view.placed) {
     reach(place);
     add({"--bind", path, place});
@@ -83,11 +82,6 @@ std::vector<std::string> bwrap_arguments(const std::string& bwrap, Namespaces ho
     reach(place);
     add({"--ro-bind", path, place});
   }
-  for (const std::string& path : view.empty) {
-    if (fs::is_directory(path, ignored)) add({"--perms", "0755", "--tmpfs", path});
-  }
-  made.clear();  // folders below an emptied one no longer exist
-  for (const std::string& path : view.shown) bind("--ro-bind-try", path);
   add({"--setenv", "HOME", "/tmp", "--setenv", "TMPDIR", "/tmp", "--chdir", view.folder, "--"});
   return a;
 }

@@ -11,13 +11,10 @@ namespace course::grader::sandbox {
 
 struct View {
   std::vector<std::string> read_only;  // at their own paths; missing ones are left out
-  std::vector<std::string> writable;   // at their own paths
   // folders and the paths at which they appear, writable
   std::vector<std::pair<std::string, std::string>> placed;
   // files and the paths at which they appear, read-only
   std::vector<std::pair<std::string, std::string>> shown_as;
-  std::vector<std::string> empty;    // folders that appear empty
-  std::vector<std::string> shown;    // files below these that are visible all the same, read-only
   std::vector<std::string> devices;  // device files and folders with device files
   bool proc = true;
   std::string folder = "/tmp";  // the working directory

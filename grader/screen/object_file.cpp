@@ -11,6 +11,7 @@
 #include <iterator>
 #include <span>
 #include <string_view>
+#include <utility>
 
 #include "cudart/code/fatbin.hpp"
 #include "cudart/code/program_file.hpp"
@@ -30,15 +31,14 @@ class Reader {
          section = elf_nextscn(elf_, section)) {
       GElf_Shdr shape;
       if (gelf_getshdr(section, &shape) == nullptr) return Error{"a section of it can't be read"};
-      if (shape.sh_type == SHT_SYMTAB) read_symbols(section, shape);
+      sections_.emplace_back(section, shape);
     }
+    for (const auto& [section, shape] : sections_)
+      if (shape.sh_type == SHT_SYMTAB) read_symbols(section, shape);
     read_device_code();
     std::size_t names = 0;
     if (elf_getshdrstrndx(elf_, &names) != 0) return Error{"its section names can't be read"};
-    for (Elf_Scn* section = elf_nextscn(elf_, nullptr); section != nullptr;
-         section = elf_nextscn(elf_, section)) {
-      GElf_Shdr shape;
-      if (gelf_getshdr(section, &shape) == nullptr) return Error{"a section of it can't be read"};
+    for (const auto& [section, shape] : sections_) {
       const std::string name(name_at(names, shape.sh_name));
       object_.sections.push_back({name, shape.sh_size, is_odd(shape)});
       if (shape.sh_type == SHT_RELA || shape.sh_type == SHT_REL) {
@@ -119,6 +119,17 @@ class Reader {
     }
   }
 
+  // Calls f(the entry) for each relocation in the section; f(nullptr) for one that can't be read.
+  template <typename F>
+  static void for_each_relocation(Elf_Scn* section, const GElf_Shdr& shape, F f) {
+    Elf_Data* data = elf_getdata(section, nullptr);
+    const std::uint64_t n = shape.sh_entsize == 0 ? 0 : shape.sh_size / shape.sh_entsize;
+    for (std::uint64_t i = 0; i < n && data != nullptr; ++i) {
+      GElf_Rela entry;
+      f(gelf_getrela(data, static_cast<int>(i), &entry));
+    }
+  }
+
   // Relocations fill the tables of constructors and destructors: each refers to one function.
   void read_constructors(Elf_Scn* section, const GElf_Shdr& shape) {
     GElf_Shdr target;
@@ -127,17 +138,12 @@ class Reader {
     if (target.sh_type != SHT_INIT_ARRAY && target.sh_type != SHT_FINI_ARRAY &&
         target.sh_type != SHT_PREINIT_ARRAY)
       return;
-    Elf_Data* data = elf_getdata(section, nullptr);
-    const std::uint64_t n = shape.sh_entsize == 0 ? 0 : shape.sh_size / shape.sh_entsize;
     constexpr std::size_t kEnough = 32;  // nvcc makes one; each one costs a search through all symbols
-    for (std::uint64_t i = 0; i < n && data != nullptr && object_.constructors.size() < kEnough; ++i) {
-      GElf_Rela entry;
-      if (gelf_getrela(data, static_cast<int>(i), &entry) == nullptr) {
-        object_.constructors.emplace_back();
-        continue;
-      }
-      object_.constructors.push_back(function_at(GELF_R_SYM(entry.r_info), entry.r_addend));
-    }
+    for_each_relocation(section, shape, [&](const GElf_Rela* entry) {
+      if (object_.constructors.size() < kEnough)
+        object_.constructors.push_back(
+            entry == nullptr ? "" : function_at(GELF_R_SYM(entry->r_info), entry->r_addend));
+    });
   }
 
   std::string function_at(std::uint64_t symbol, std::int64_t addend) const {
@@ -159,27 +165,19 @@ class Reader {
 
   // A program may register any bytes with this function, but only nvcc's code does.
   void count_registrations(Elf_Scn* section, const GElf_Shdr& shape) {
-    Elf_Data* data = elf_getdata(section, nullptr);
-    const std::uint64_t n = shape.sh_entsize == 0 ? 0 : shape.sh_size / shape.sh_entsize;
-    for (std::uint64_t i = 0; i < n && data != nullptr; ++i) {
-      GElf_Rela entry;
-      if (gelf_getrela(data, static_cast<int>(i), &entry) == nullptr) continue;
-      const std::uint64_t symbol = GELF_R_SYM(entry.r_info);
+    for_each_relocation(section, shape, [&](const GElf_Rela* entry) {
+      const std::uint64_t symbol = entry == nullptr ? places_.size() : GELF_R_SYM(entry->r_info);
       if (symbol < places_.size() && places_[symbol].name == "__cudaRegisterFatBinary")
         ++object_.n_registrations;
-    }
+    });
   }
 
   // The sections that relocate `target`.
   std::vector<Elf_Scn*> relocations_of(Elf_Scn* target) const {
     std::vector<Elf_Scn*> found;
-    for (Elf_Scn* section = elf_nextscn(elf_, nullptr); section != nullptr;
-         section = elf_nextscn(elf_, section)) {
-      GElf_Shdr shape;
-      if (gelf_getshdr(section, &shape) != nullptr &&
-          (shape.sh_type == SHT_RELA || shape.sh_type == SHT_REL) && shape.sh_info == elf_ndxscn(target))
+    for (const auto& [section, shape] : sections_)
+      if ((shape.sh_type == SHT_RELA || shape.sh_type == SHT_REL) && shape.sh_info == elf_ndxscn(target))
         found.push_back(section);
-    }
     return found;
   }
 
@@ -249,6 +247,7 @@ class Reader {
   Elf* elf_;
   std::span<const std::byte> bytes_;  // of the whole file
   ObjectFile object_;
+  std::vector<std::pair<Elf_Scn*, GElf_Shdr>> sections_;
   std::vector<SymbolPosition> places_;
   std::size_t name_bytes_ = 0, n_code_sections_ = 0, n_wrappers_ = 0;
 };

@@ -23,7 +23,6 @@ constexpr Reason kStreams{
     "streams"};
 constexpr Reason kDevice{"changes the device's settings, which belong to the harness", "streams"};
 constexpr Reason kSimulator{"takes hold of the simulator's controls, which are the grader's", "grader"};
-constexpr Reason kAlgorithm{"is a finished algorithm of a library; the lab is to write it", "libraries"};
 constexpr Reason kLibrary{"is a library that a lab has no use for", "libraries"};
 constexpr Reason kCommunicators{
     "is not among what a lab may call of NCCL; the communicators are handed in, and the operations that a "
@@ -37,13 +36,7 @@ constexpr Reason kMaps{"changes what memory means", "system"};
 constexpr Reason kClocks{"reads a clock or waits; how fast it was is measured from outside", "clocks"};
 constexpr Reason kEnvironment{"looks at the environment, or at how the program was started", "system"};
 constexpr Reason kSignals{"changes how errors end the program", "system"};
-constexpr Reason kUnknown{"is not among what a lab's host code may call", "host"};
 constexpr Reason kInterposes{"would take the place of the grader's own or a library's", "definitions"};
-constexpr Reason kSection{"is a section that the compiler does not make by itself", "definitions"};
-constexpr Reason kTooMuch{"is more than a lab's file can have", "definitions"};
-constexpr Reason kBeforeMain{
-    "runs before main or after it: a global object with a constructor, #include <iostream>, or an attribute",
-    "definitions"};
 
 // ---- What may be imported
 constexpr const char* kAllowed[] = {
@@ -56,10 +49,9 @@ constexpr const char* kAllowed[] = {
     // queries about kernels and the device
     "cudaFuncSetAttribute", "cudaFuncGetAttributes", "cudaFuncSetCacheConfig",
     "cudaOccupancyMaxActiveBlocksPerMultiprocessor", "cudaOccupancyMaxActiveBlocksPerMultiprocessorWithFlags",
-    "cudaOccupancyAvailableDynamicSMemPerBlock", "cudaOccupancyMaxActiveClusters", "cudaGetDevice",
-    "cudaDeviceGetAttribute", "cudaGetDeviceProperties", "cudaGetDeviceProperties_v2", "cudaGetLastError",
-    "cudaPeekAtLastError", "cudaGetErrorName", "cudaGetErrorString", "cudaDeviceSynchronize",
-    "cudaStreamSynchronize",
+    "cudaGetDevice", "cudaDeviceGetAttribute", "cudaGetDeviceProperties", "cudaGetDeviceProperties_v2",
+    "cudaGetLastError", "cudaPeekAtLastError", "cudaGetErrorName", "cudaGetErrorString",
+    "cudaDeviceSynchronize", "cudaStreamSynchronize",
     // filling memory, constants
     "cudaMemset", "cudaMemsetAsync", "cudaMemset2DAsync", "cudaMemcpyToSymbol", "cudaMemcpyToSymbolAsync",
     "cudaGetSymbolAddress", "cudaGetSymbolSize",
@@ -173,8 +165,8 @@ bool any_begins(const char* const (&beginnings)[N], std::string_view name) {
   return std::ranges::any_of(beginnings, [&](const char* beginning) { return name.starts_with(beginning); });
 }
 
-// Routines of libgcc for what the processor has no instruction for: an operation, the kinds of its operands and
-// their number, as in __udivti3 and __floattidf.
+// Routines of libgcc for what the processor has no instruction for: an operation, the kinds of its operands
+// and their number, as in __udivti3 and __floattidf.
 constexpr const char* kOperations[] = {
     "abs",      "absv", "add",    "addv", "and",    "ashl", "ashr", "bswap",   "clrsb", "clz",     "cmp",
     "ctz",      "div",  "divmod", "eq",   "extend", "ffs",  "fix",  "fixuns",  "float", "floatun", "ge",
@@ -296,10 +288,6 @@ bool is_a_source_of_finished_algorithms(std::string_view path) {
   return path.find("/cub/") != std::string_view::npos || path.find("/thrust/") != std::string_view::npos;
 }
 
-const Reason& finished_algorithm() {
-  return kAlgorithm;
-}
-
 bool is_usual_section(std::string_view name) {
   // The names of relocation sections end with the name of the section that they relocate.
   for (const std::string_view kind : {".rela.", ".rel.", ".rela__", ".rel__"}) {
@@ -316,19 +304,6 @@ bool is_usual_section(std::string_view name) {
   constexpr const char* kBeginnings[] = {
       ".text.", ".data.", ".bss.", ".rodata.", ".tbss.", ".tdata.", ".gcc_except_table."};
   return name.empty() || std::ranges::find(kExact, name) != kExact.end() || any_begins(kBeginnings, name);
-}
-
-const Reason& unusual_section() {
-  return kSection;
-}
-const Reason& too_much() {
-  return kTooMuch;
-}
-const Reason& runs_by_itself() {
-  return kBeforeMain;
-}
-const Reason& unknown_name() {
-  return kUnknown;
 }
 
 bool is_registration(std::string_view constructor) {

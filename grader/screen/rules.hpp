@@ -12,6 +12,15 @@ struct Reason {
   const char* why;
   const char* anchor;
 };
+inline constexpr Reason kAlgorithm{"is a finished algorithm of a library; the lab is to write it",
+                                   "libraries"};
+inline constexpr Reason kSection{"is a section that the compiler does not make by itself", "definitions"};
+inline constexpr Reason kTooMuch{"is more than a lab's file can have", "definitions"};
+inline constexpr Reason kBeforeMain{
+    "runs before main or after it: a global object with a constructor, #include <iostream>, or an attribute",
+    "definitions"};
+// For a name that is in no table.
+inline constexpr Reason kUnknown{"is not among what a lab's host code may call", "host"};
 
 // nullptr if the name may be imported. Labs for several devices may choose the device and call NCCL, but may
 // not make communicators.
@@ -21,14 +30,8 @@ const Reason* reason_against_definition(std::string_view name, bool weak, std::s
 // Whether a mangled name, or a source path, belongs to CUB or Thrust.
 bool names_a_finished_algorithm(std::string_view symbol);
 bool is_a_source_of_finished_algorithms(std::string_view path);
-const Reason& finished_algorithm();
 // Whether compilers emit a section of this name.
 bool is_usual_section(std::string_view name);
-const Reason& unusual_section();
-const Reason& too_much();
-const Reason& runs_by_itself();
-// The reason for a name that is in no table.
-const Reason& unknown_name();
 // Whether the constructor is the one that nvcc generates to register kernels.
 bool is_registration(std::string_view constructor);
 

@@ -9,6 +9,7 @@
 
 #include "lab/compare.hpp"
 #include "lab/derived_cases.hpp"
+#include "lab/poison.hpp"
 #include "smallest/smallest_text.hpp"
 #include "testing/scripted.hpp"
 #include "text.hpp"
@@ -252,6 +253,48 @@ TEST(SmallestText, GivesOperandsTheValuesThatWereRead) {
               HasSubstr("computed from s_data[0] and s_data[1]."));
 }
 
+TEST(SmallestText, NamesTheArrayThatHoldsTheRightResults) {
+  testing::Script script(failing_where([](const Case& c) { return c.n >= 3; }));
+  auto found =
+      find_smallest(kProblem, kTask, CopyProblem::make(0, 1000), *script.runner(lab::DeviceKind::sim));
+  ASSERT_TRUE(found);
+  found->is_traced = true;
+  found->trace_is_right = false;
+  const std::string report = R"json({"findings": [], "launches": [{"kernel": "void fake::k00(int*)"}],
+   "trace": {"rows": [
+    {"launch": 0, "block": null, "after": "launch", "object": "d_scratch", "width": 4,
+     "contents": "0a0000000b0000000c000000",
+     "writes": [[0, 0, 0, 32, [], "0a000000", []], [1, 0, 1, 32, [], "0b000000", []],
+                [2, 0, 2, 32, [], "0c000000", []]]}]}})json";
+  found->outcome.sim_report = report;
+  EXPECT_THAT(smallest_text(kProblem, kTask, *found, ""), Not(HasSubstr("d_scratch holds")));
+  std::ranges::fill(found->outcome.outputs.at(0).bytes, lab::kPoison);
+  EXPECT_THAT(smallest_text(kProblem, kTask, *found, ""), HasSubstr("d_scratch holds the right results"));
+  replace_all(found->outcome.sim_report, R"("0c000000", [])", R"("0d000000", [])");
+  EXPECT_THAT(smallest_text(kProblem, kTask, *found, ""), Not(HasSubstr("d_scratch holds")));
+}
+
+TEST(SmallestText, BlamesPositionsThatFallAndNoItems) {
+  testing::Script script(failing_where([](const Case& c) { return c.n >= 3; }));
+  auto found =
+      find_smallest(kProblem, kTask, CopyProblem::make(0, 1000), *script.runner(lab::DeviceKind::sim));
+  ASSERT_TRUE(found);
+  found->is_traced = true;
+  found->trace_is_right = false;
+  found->outcome.sim_report = R"json({"findings": [], "launches": [{"kernel": "void fake::k00(int*)"}],
+   "trace": {"rows": [
+    {"launch": 0, "block": null, "after": "launch", "object": "d_places", "width": 4,
+     "contents": "0a00000003000000",
+     "writes": [[0, 0, 0, 32, [], "0a000000", []], [1, 0, 1, 32, [], "03000000", []]]}]}})json";
+  const auto text = [&](const std::string& slice) {
+    return smallest_text(kProblem, kTask, *found, "", 12, "race: two items have one position", slice);
+  };
+  EXPECT_THAT(text("8 | d_out[p] = x;\n    7 | const unsigned p = d_places[i];"),
+              HasSubstr("d_places[1] is 3, less than d_places[0] = 10"));
+  EXPECT_THAT(text("8 | d_out[p] = d_places[p] + 1;"), Not(HasSubstr("less than")));
+  EXPECT_THAT(text(""), Not(HasSubstr("less than")));
+}
+
 // As CopyProblem, but each of eight ranks has the output.
 class RanksProblem : public CopyProblem {
  public:
@@ -308,7 +351,6 @@ TEST(SmallestText, ShowsItemsExpectedAndActualSideBySide) {
   EXPECT_THAT(text, HasSubstr("./lab trace fake first --case sum_i32_n3_example\n"));
   EXPECT_THAT(text, HasSubstr("./lab debug fake first --case sum_i32_n3_example --wrong\n"));
   EXPECT_THAT(text, HasSubstr("--seed 1"));
-  EXPECT_THAT(text, HasSubstr("it is wrong for every operator and type"));
 }
 
 TEST(SmallestText, SaysWhichOperatorsAreRight) {
@@ -317,8 +359,7 @@ TEST(SmallestText, SaysWhichOperatorsAreRight) {
       find_smallest(kProblem, kTask, CopyProblem::make(1, 1000), *script.runner(lab::DeviceKind::sim));
   ASSERT_TRUE(found);
   const std::string text = smallest_text(kProblem, kTask, *found, "");
-  EXPECT_THAT(text, HasSubstr("right with this length: sum_i32\n"));
-  EXPECT_THAT(text, HasSubstr("wrong with this length: max_i32\n"));
+  EXPECT_THAT(text, HasSubstr("wrong with this length: max; right: sum\n"));
 }
 
 TEST(SmallestText, ListsNoKindsWhereThereIsOneKind) {
@@ -328,6 +369,21 @@ TEST(SmallestText, ListsNoKindsWhereThereIsOneKind) {
   ASSERT_TRUE(found);
   found->wrong.resize(1);
   EXPECT_THAT(smallest_text(kProblem, kTask, *found, ""), Not(HasSubstr("wrong: ")));
+}
+
+TEST(SmallestText, FitsTheLinesThatAreLeft) {
+  testing::Script script(failing_where([](const Case& c) { return c.n >= 3; }));
+  const auto found =
+      find_smallest(kProblem, kTask, CopyProblem::make(0, 1000), *script.runner(lab::DeviceKind::sim));
+  ASSERT_TRUE(found);
+  for (const std::size_t lines : {6u, 9u}) {
+    const std::string text = smallest_text(kProblem, kTask, *found, "", lines, "a cause");
+    EXPECT_LE(static_cast<std::size_t>(std::ranges::count(text, '\n')), lines) << text;
+    EXPECT_THAT(text, HasSubstr("<- wrong"));
+    EXPECT_THAT(text,
+                HasSubstr("A small input that fails: ./lab trace fake first --case sum_i32_n3_example\n"));
+    EXPECT_THAT(text, Not(HasSubstr("./lab grade")));
+  }
 }
 
 TEST(SmallerCases, NamesStandForTheSameCase) {

@@ -6,7 +6,11 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <cstdlib>
+#include <iterator>
+#include <map>
 #include <optional>
+#include <set>
 #include <vector>
 
 #include "base/rng.hpp"
@@ -20,10 +24,10 @@ namespace course::grader {
 namespace {
 
 constexpr std::size_t kColumns = 80;
-constexpr std::uint64_t kMaxRows = 16;  // of the table; a part of longer arrays is shown
-constexpr std::size_t kMaxSources = 4;  // of a stored value
-constexpr int kMaxCopies = 3;           // that are followed from a wrong value
-constexpr std::size_t kMaxNames = 12;   // of operators and types in one list
+constexpr std::uint64_t kMaxRows = 16, kFewRows = 6;  // of the table; a part of longer arrays is shown
+constexpr std::size_t kMaxSources = 4;                // of a stored value
+constexpr std::size_t kFewNames = 5;                  // of operators or types that tell something
+constexpr int kMaxCopies = 3;                         // that are followed from a wrong value
 
 using lab::differs;
 using Buffers = std::vector<lab::HostBuffer>;
@@ -46,9 +50,18 @@ Data data_of(const lab::Problem& problem, const lab::Task& task, const SmallestF
   const std::uint64_t seed = seed_for(kSmallestSeed, found.c.name);
   Data data{problem, found.c, lab::inputs_of(problem, task, found.c, seed), {}, found.outcome.outputs};
   if (data.actual.empty()) return data;
-  data.expected = lab::buffers_of(problem.shape(task, found.c).outputs);
+  data.expected = lab::buffers_of(problem.shape(task, found.c).outputs, lab::kPoison);
   problem.baseline(task, found.c, data.inputs, data.expected, lab::Baseline::one_thread);
   return data;
+}
+
+// Whether the element holds what it held before the kernels ran. If it does not, it was stored where the
+// trace does not show it: beyond its columns, or after its end.
+bool is_untouched(const lab::HostBuffer& buffer, std::uint64_t i) {
+  const std::size_t width = lab::bytes_of(buffer.spec.dtype);
+  const auto from = buffer.bytes.begin() + static_cast<std::ptrdiff_t>(i * width);
+  return std::all_of(from, from + static_cast<std::ptrdiff_t>(width),
+                     [](std::byte b) { return b == lab::kPoison; });
 }
 
 std::string index_text(std::uint64_t i, std::uint64_t row_length) {
@@ -108,15 +121,15 @@ std::string table_of(const Column& index, const std::vector<const Columns*>& sho
 
 // A column for each buffer; for an output one with the right and one with the actual values. If they do not
 // fit, outputs without a wrong element are left out, and the others stand in several tables, one below the
-// other.
+// other: `one_table` has the output of the mismatch alone.
 std::string side_by_side(const Data& data, const std::optional<lab::Mismatch>& mismatch,
-                         std::uint64_t row_length) {
+                         std::uint64_t row_length, std::uint64_t max_rows, bool one_table) {
   std::uint64_t n_rows = 0;
   for (const auto* list : {&data.inputs, &data.actual})
     for (const lab::HostBuffer& buffer : *list) n_rows = std::max(n_rows, buffer.spec.count);
   std::uint64_t first = 0;
-  if (mismatch && mismatch->index >= kMaxRows) first = mismatch->index - kMaxRows / 2;
-  const std::uint64_t last = std::min(n_rows, first + kMaxRows);
+  if (mismatch && mismatch->index >= max_rows) first = mismatch->index - max_rows / 2;
+  const std::uint64_t last = std::min(n_rows, first + max_rows);
 
   Column index{{"index", row_length == 0 ? "" : "row,col"}, {}};
   for (std::uint64_t i = first; i < last; ++i) index.cells.push_back(index_text(i, row_length));
@@ -131,8 +144,10 @@ std::string side_by_side(const Data& data, const std::optional<lab::Mismatch>& m
     Column expected{{data.actual[k].spec.name, "expected"}, {}}, actual{{"", "actual"}, {}};
     bool agree = true;
     for (std::uint64_t i = first; i < last; ++i) {
-      expected.cells.push_back(data.element(data.expected[k], i));
-      actual.cells.push_back(data.element(data.actual[k], i));
+      // Nothing may be stored there, such as behind the last item that is kept.
+      const bool none = i < data.expected[k].spec.count && is_untouched(data.expected[k], i);
+      expected.cells.push_back(none ? "" : data.element(data.expected[k], i));
+      actual.cells.push_back(none && is_untouched(data.actual[k], i) ? "" : data.element(data.actual[k], i));
       const bool named = mismatch && mismatch->buffer == data.actual[k].spec.name && mismatch->index == i;
       if (!named && !differs(expected.cells.back(), actual.cells.back())) continue;
       marked[i - first] = true;
@@ -145,6 +160,10 @@ std::string side_by_side(const Data& data, const std::optional<lab::Mismatch>& m
   const std::size_t room = kColumns - 3 - kMark - index.width();
   std::size_t width = 0;
   for (const Columns& one : columns) width += one.width();
+  if (one_table && width > room)
+    std::erase_if(columns, [&](const Columns& one) {
+      return one.all.size() == 1 || (mismatch && one.all[0].title[0] != mismatch->buffer);
+    });
   std::string out, right;
   std::vector<const Columns*> shown;
   const bool all_agree =
@@ -165,7 +184,7 @@ std::string side_by_side(const Data& data, const std::optional<lab::Mismatch>& m
   }
   if (!shown.empty()) out += table_of(index, shown, marked);
   if (!right.empty()) out += wrap("right in these elements: " + right, kColumns, 2) + "\n";
-  if (first > 0 || last < n_rows) out += fmt::format("    … {} elements in all\n", n_rows);
+  if (!one_table && (first > 0 || last < n_rows)) out += fmt::format("    … {} elements in all\n", n_rows);
   return out;
 }
 
@@ -225,18 +244,9 @@ std::string computed_from(const TraceStore& store) {
                      last);
 }
 
-// Whether the element holds what it held before the kernels ran. If it does not, it was stored where the
-// trace does not show it: beyond its columns, or after its end.
-bool is_untouched(const lab::HostBuffer& buffer, std::uint64_t i) {
-  const std::size_t width = lab::bytes_of(buffer.spec.dtype);
-  const auto from = buffer.bytes.begin() + static_cast<std::ptrdiff_t>(i * width);
-  return std::all_of(from, from + static_cast<std::ptrdiff_t>(width),
-                     [](std::byte b) { return b == lab::kPoison; });
-}
-
 // The earliest store that left a wrong value in an output.
 std::string first_wrong_store(const TraceView& view, const Data& data,
-                              const std::optional<lab::Mismatch>& mismatch) {
+                              const std::optional<lab::Mismatch>& mismatch, int max_copies) {
   if (!mismatch) return "";
   LastStore first;
   std::uint64_t index = 0;
@@ -269,7 +279,7 @@ std::string first_wrong_store(const TraceView& view, const Data& data,
       first.store->thread, first.store->block, data.element(actual, index), actual.spec.name, index,
       data.element(data.expected[buffer], index));
   // A value that was only copied is followed to where it was computed.
-  for (int k = 0; k < kMaxCopies; ++k) {
+  for (int k = 0; k < max_copies; ++k) {
     out += computed_from(*first.store);
     if (!is_copy(*first.store)) break;
     const TraceSource source = first.store->from[0];
@@ -283,60 +293,147 @@ std::string first_wrong_store(const TraceView& view, const Data& data,
   return wrap(out, kColumns, 2) + "\n";
 }
 
-std::string list_of(const char* title, const std::vector<std::string>& names) {
-  if (names.empty()) return "";
-  const std::size_t n = std::min(names.size(), kMaxNames);
-  std::string text = fmt::format(
-      "{}{}", title, fmt::join(names.begin(), names.begin() + static_cast<std::ptrdiff_t>(n), ", "));
-  if (n < names.size()) text += fmt::format(" and {} more", names.size() - n);
-  return wrap(text, kColumns, 2) + "\n";
+// The values that an array holds in the end, as far as the trace shows them.
+std::map<std::string, std::map<std::uint64_t, std::string>> last_values(const TraceView& view) {
+  std::map<std::string, std::map<std::uint64_t, std::string>> arrays;
+  for (const TraceTable& table : view.tables)
+    for (const TraceStep& step : table.steps)
+      for (const auto* stores : {&step.stores, &step.repeated})
+        for (const TraceStore& store : *stores) arrays[step.base][store.element] = store.value;
+  return arrays;
+}
+
+// Another array that holds the right results, if nothing was stored in the output.
+std::string right_elsewhere(const TraceView& view, const Data& data,
+                            const std::optional<lab::Mismatch>& mismatch) {
+  if (!mismatch || data.actual.empty()) return "";
+  const lab::HostBuffer &expected = data.expected[0], &actual = data.actual[0];
+  for (std::uint64_t i = 0; i < actual.spec.count; ++i)
+    if (!is_untouched(actual, i)) return "";
+  for (const auto& [name, values] : last_values(view)) {
+    const auto is_right = [&](const auto& value) {
+      return value.second == data.element(expected, value.first);
+    };
+    if (!name.starts_with("s_") && values.size() == actual.spec.count &&
+        std::ranges::all_of(values, is_right))
+      return fmt::format("{} holds the right results: the last launch must write {}", name, actual.spec.name);
+  }
+  return "";
+}
+
+// The first entry of an array of positions, of which a line of `slice` takes an element, that is less than
+// the one before; or the first of all, if it is not 0 and a position is past the end.
+std::string first_wrong_position(const TraceView& view, const std::string& known, const std::string& slice) {
+  std::map<std::string, std::map<std::uint64_t, std::uint64_t>> arrays;
+  for (const auto& [name, values] : last_values(view)) {
+    const auto is_taken = [&](std::string_view line) {
+      return line.ends_with("];") && has(line, " = " + name + "[");
+    };
+    const std::size_t access = slice.find('\n');  // what it stores or loads is no position
+    if (access == std::string::npos || std::ranges::none_of(lines_of(slice.substr(access)), is_taken))
+      continue;
+    for (const auto& [at, value] : values)
+      if (!value.empty()) arrays[name][at] = std::strtoull(value.c_str(), nullptr, 10);
+  }
+  for (const auto& [name, values] : arrays) {
+    const auto& [first, start] = *values.begin();
+    if (has(known, "(past its end)") && first == 0 && start != 0)
+      return fmt::format("{}[0] is {}, not 0: nothing stands before the first item", name, start);
+    std::uint64_t before = 0, before_at = 0;
+    for (const auto& [at, value] : values) {
+      if (value < before)
+        return fmt::format(
+            "{0}[{1}] is {2}, less than {0}[{3}] = {4}: what computes {0} is wrong from there on", name, at,
+            value, before_at, before);
+      before = value, before_at = at;
+    }
+  }
+  return "";
+}
+
+// By which property wrong and right cases differ: the type, the operator, or the kind of a scan.
+std::string what_differs(const SmallestFailure& found) {
+  using Word = std::string (*)(const std::string&);
+  static constexpr auto kind_of = [](const std::string& variant) {
+    const std::string first = variant.substr(0, variant.find('_'));
+    return first.ends_with("clusive") ? first : "";
+  };
+  constexpr Word kWords[] = {
+      [](const std::string& variant) { return variant.substr(variant.rfind('_') + 1); },
+      [](const std::string& variant) {
+        const std::string kind = kind_of(variant), rest = variant.substr(0, variant.rfind('_'));
+        return kind.empty() ? rest : rest.substr(kind.size() + 1);
+      },
+      [](const std::string& variant) { return kind_of(variant); }};
+  for (const Word word : kWords) {
+    std::set<std::string> right, wrong, both;
+    for (const std::string& variant : found.right) right.insert(word(variant));
+    for (const std::string& variant : found.wrong) wrong.insert(word(variant));
+    std::ranges::set_intersection(right, wrong, std::inserter(both, both.end()));
+    if (both.empty() && !right.empty() && right.size() + wrong.size() <= kFewNames)
+      return fmt::format("wrong with this length: {}; right: {}", fmt::join(wrong, ", "),
+                         fmt::join(right, ", "));
+  }
+  return "";
 }
 
 }  // namespace
 
 std::string smallest_text(const lab::Problem& problem, const lab::Task& task, const SmallestFailure& found,
-                          const std::string& flags) {
+                          const std::string& flags, std::size_t max_lines, const std::string& known,
+                          const std::string& slice) {
   const std::string lab(problem.manifest().id);
   const lab::Case& c = found.c;
-  std::string out =
-      wrap(fmt::format("A small input that fails: {} / {}, case {}", lab, task.id, c.name), kColumns, 0) +
-      "\n";
+  const lab::Failure& failure = found.outcome.failure;
+  const bool whole = max_lines == 0, with_cause = known.empty();
+  const auto line = [](const std::string& text) {
+    return text.empty() ? "" : wrap(tame(text), kColumns, 2) + "\n";
+  };
+  const std::string cause = cause_of(failure);
   const Data data = data_of(problem, task, found);
-  if (c.n > 0 || !data.actual.empty())
-    out += side_by_side(data, found.outcome.failure.mismatch, problem.row_length(task, c));
-  if (data.actual.empty() || !found.outcome.failure.mismatch)
-    out += wrap(tame(fmt::format("It {}.", found.outcome.failure.headline)), kColumns, 2) + "\n";
-  if (const std::string cause = cause_of(found.outcome.failure); !cause.empty())
-    out += wrap(tame(fmt::format("{}: {}", found.outcome.failure.proved ? "cause" : "likely cause", cause)),
-                kColumns, 2) +
-           "\n";
+  std::string why =
+      with_cause && !cause.empty()
+          ? line(fmt::format("{}: {}", is_confirmed(failure) ? "confirmed cause" : "likely cause", cause))
+          : "";
   if (found.is_traced && !found.trace_is_right) {
-    const std::uint64_t columns = std::max<std::uint64_t>(c.n, 64);
-    const TraceView view = trace_view(problem, task, c, found.outcome.sim_report, columns);
-    if (!data.actual.empty()) out += first_wrong_store(view, data, found.outcome.failure.mismatch);
+    const TraceView view =
+        trace_view(problem, task, c, found.outcome.sim_report, std::max<std::uint64_t>(c.n, 64));
+    why +=
+        line(first_wrong_position(view, known, slice)) + line(right_elsewhere(view, data, failure.mismatch));
+    if (!data.actual.empty() && (whole || (why.empty() && with_cause)))
+      why += first_wrong_store(view, data, failure.mismatch, whole ? kMaxCopies : 1);
   }
   if (found.trace_is_right)
-    out +=
-        wrap("Traced, with the warps in another order, it comes out right: the result depends on the order.",
-             kColumns, 2) +
-        "\n";
-  const bool all_wrong = found.right.empty() && found.n_untried == 0;
-  if (all_wrong && found.wrong.size() > 1) {
-    out += "  With this length it is wrong for every operator and type.\n";
-  } else if (!all_wrong) {
-    out += list_of("right with this length: ", found.right);
-    out += list_of("wrong with this length: ", found.wrong);
-  }
+    why +=
+        line("Traced, with the warps in another order, it comes out right: the result depends on the order.");
+  if ((data.actual.empty() || !failure.mismatch) && (whole || with_cause))
+    why += line(fmt::format("It {}.", failure.headline));
+  why += line(what_differs(found));
   const std::string more = flags.empty() ? "" : " " + flags;
   std::string commands;
+  const std::string title = whole ? "see it:        " : "A small input that fails: ";
   if (found.is_traced)
-    commands += fmt::format("see it:        ./lab trace {} {} --case {}{}\n", lab, task.id, c.name, more);
+    commands += fmt::format("{}./lab trace {} {} --case {}{}\n", title, lab, task.id, c.name, more);
   // Only a wrong value has a store to begin at.
-  commands += fmt::format("debug it:      ./lab debug {} {} --case {}{}{}\n", lab, task.id, c.name,
-                          found.outcome.failure.mismatch ? " --wrong" : "", more);
-  commands += fmt::format("run it again:  ./lab grade {} --task {} --case {} --seed {} --device sim{}\n", lab,
-                          task.id, c.name, kSmallestSeed, more);
-  return out + wrap_message(commands, kColumns, 2);
+  if (whole || !found.is_traced)
+    commands += fmt::format("{}./lab debug {} {} --case {}{}{}\n", whole ? "debug it:      " : title, lab,
+                            task.id, c.name, failure.mismatch ? " --wrong" : "", more);
+  if (whole)
+    commands += fmt::format("run it again:  ./lab grade {} --task {} --case {} --seed {} --device sim{}\n",
+                            lab, task.id, c.name, kSmallestSeed, more);
+  commands = wrap_message(commands, kColumns, 2);
+  std::string table =
+      whole
+          ? wrap(fmt::format("A small input that fails: {} / {}, case {}", lab, task.id, c.name), kColumns) +
+                "\n"
+          : "";
+  // Its head takes two lines.
+  const auto used = static_cast<std::size_t>(std::ranges::count(why + commands, '\n')) + 2;
+  const std::uint64_t rows =
+      whole ? kMaxRows : std::clamp<std::uint64_t>(max_lines - std::min(used, max_lines), 2, kFewRows);
+  if (!data.actual.empty() || (whole && c.n > 0))  // inputs alone say little
+    table += side_by_side(data, failure.mismatch, problem.row_length(task, c), rows, !whole);
+  return whole ? table + why + commands : why + table + commands;
 }
 
 }  // namespace course::grader

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
-// Compares the goals in points.hpp with the solutions, on the simulator: the reference of a task meets each goal
-// with 5 % of room and takes the time that is recorded for it; an earlier task's rung misses a goal by as much,
-// and takes longer. And the lab's file states each limit.
+// Compares the goals in points.hpp with the solutions, on the simulator: the reference of a task meets each
+// goal with 5 % of room and takes the time that is recorded for it; an earlier task's rung misses a goal by
+// as much, and takes longer. And the lab's file states each limit.
 //   goals_suite LAB [LAB …]
 // prints all values.
 #include <fmt/format.h>
@@ -136,7 +136,7 @@ class Goals : public ::testing::Test {
   void expect_stated(const Layout& layout, const std::string& lab) const {
     const std::string file = std::regex_replace(
         text_of(fmt::format("{0}/solutions/{1}/{1}.cu", layout.root, lab)), std::regex("\n// +(?!---)"), " ");
-    const std::size_t from = file.find(fmt::format("ask \"{}\"", task_.id));
+    const std::size_t from = file.find(fmt::format(", \"{}\"", task_.id));
     ASSERT_NE(from, std::string::npos) << task_.id;
     const std::string own = file.substr(from, file.find("\n// ---", from) - from);
     for (const lab::EfficiencyGoal& goal : task_.efficiency)

@@ -73,7 +73,7 @@ std::string reason_in(const std::string& message) {
     if (begin == std::string::npos) continue;
     line.erase(0, begin);
     if (first.empty()) first = line.substr(line.find(": ") == std::string::npos ? 0 : line.find(": ") + 2);
-    for (const char* mark : {"cause: ", "likely cause: "}) {
+    for (const char* mark : {"confirmed cause: ", "likely cause: "}) {
       if (line.starts_with(mark)) return line.substr(std::string_view(mark).size());
     }
   }
@@ -271,7 +271,7 @@ class Graded : public ::testing::Test {
         return one.task == result.id && one.metric == lab::name_of(goal.metric);
       });
       EXPECT_EQ(goal.points, missed ? 0 : goal.max_points)
-          << name_with_unit(goal) << " is " << goal.measured.value_or(-1) << ", limit " << goal.limit;
+          << lab::name_of(goal.metric) << " is " << goal.measured.value_or(-1) << ", limit " << goal.limit;
     }
   }
 
@@ -295,7 +295,7 @@ class Graded : public ::testing::Test {
         runner->run(problem, *task, *c, context.seed_of(record->stage, expected.task, c->name), checks);
     const lab::SimReport report = lab::read_sim_report(outcome.sim_report);
     ASSERT_FALSE(report.findings.empty()) << "no finding at all in " << record->name;
-    EXPECT_EQ(report.findings[0].checker, expected.checker) << describe(report.findings[0]);
+    EXPECT_EQ(report.findings[0].checker, expected.checker) << lab::one_line(report.findings[0]);
   }
 
   // Limits the memory, to protect the machine that runs the tests.

@@ -101,15 +101,9 @@ Html stores_of(const TraceTable& table, const TraceStep& step) {
                       {text(s.line != 0 ? fmt::format("{}", s.line) : "")},
                       {text(from.empty() ? "–" : fmt::format("{}", fmt::join(from, ", ")))}});
   }
-  return page::details(text(fmt::format("{} stores", step.stores.size())), page::table(t));
+  const std::size_t n = step.stores.size();
+  return page::details(text(fmt::format("{} store{}", n, n == 1 ? "" : "s")), page::table(t));
 }
-
-// Shared by all pictures of a page.
-constexpr const char* kArrowHead =
-    "<svg class=\"unseen\" aria-hidden=\"true\"><defs><marker id=\"head\" viewBox=\"0 0 8 8\" refX=\"6\" "
-    "refY=\"4\" markerWidth=\"7\" "
-    "markerHeight=\"7\" orient=\"auto-start-reverse\"><path class=\"head\" d=\"M0 0L8 4L0 "
-    "8Z\"/></marker></defs></svg>\n";
 
 // "" if there is no step.
 std::string trace_steps(const TraceView& view, const SourceLine& source_line) {
@@ -134,7 +128,7 @@ std::string trace_steps(const TraceView& view, const SourceLine& source_line) {
     }
   }
   if (number == 0) return "";
-  return "<ol class=\"steps\">\n" + items + "</ol>\n" + kArrowHead;
+  return "<ol class=\"steps\">\n" + items + "</ol>\n" + arrow_head().markup;
 }
 
 }  // namespace

@@ -67,22 +67,4 @@ std::vector<TraceLaneRow> lane_rows(const TraceStep& step) {
   return rows;
 }
 
-std::vector<std::string> remarks_on_lanes(const TraceStep& step) {
-  std::vector<std::string> all;
-  for (const TraceLaneRow& row : lane_rows(step)) {
-    const TraceLanes& a = row.each;
-    if (!a.diverged() && a.passes == 0) continue;
-    std::set<std::uint32_t> lanes;
-    for (std::uint32_t m = a.lanes; m != 0; m &= m - 1)
-      lanes.insert(static_cast<std::uint32_t>(std::countr_zero(m)));
-    std::string remark = row.where() + ": ";
-    remark += a.diverged() ? fmt::format("{} of {} lanes take part ({})", lanes.size(), std::popcount(a.live),
-                                         listed(lanes))
-                           : "all lanes take part";
-    if (a.passes != 0) remark += fmt::format("; bank conflicts: {} passes", a.passes);
-    all.push_back(std::move(remark));
-  }
-  return all;
-}
-
 }  // namespace course::grader

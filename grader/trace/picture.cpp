@@ -70,7 +70,7 @@ int source_strip(const std::vector<Strip>& strips, std::size_t end, const TraceS
   return -1;
 }
 
-// A short title of a table for the labels: "k04_blelloch, block 0".
+// A short title of a table for the labels: "k03_blelloch, block 0".
 std::string short_title(const TraceTable& table) {
   const std::string whose = table.block ? fmt::format(", block {}", *table.block) : "";
   constexpr std::size_t kMax = 31;
@@ -317,13 +317,10 @@ Drawing draw(std::vector<Strip> strips, bool with_line, Labels where = Labels::b
 }
 
 // The arrow head at the end of paths.
-std::string head(const char* id) {
-  return fmt::format(
-      "<defs><marker id=\"{}\" viewBox=\"0 0 8 8\" refX=\"6\" refY=\"4\" markerWidth=\"7\" "
-      "markerHeight=\"7\" "
-      "orient=\"auto-start-reverse\"><path class=\"head\" d=\"M0 0L8 4L0 8Z\"/></marker></defs>\n",
-      id);
-}
+constexpr const char* kHead =
+    "<defs><marker id=\"head\" viewBox=\"0 0 8 8\" refX=\"6\" refY=\"4\" markerWidth=\"7\" "
+    "markerHeight=\"7\" "
+    "orient=\"auto-start-reverse\"><path class=\"head\" d=\"M0 0L8 4L0 8Z\"/></marker></defs>\n";
 
 // Light and dark as on the pages (page/style.css). The card under the picture follows the same setting, so
 // texts are readable on any background.
@@ -388,7 +385,11 @@ std::string trace_svg(const TraceView& view, const std::string& title) {
       "{1:.0f}\">\n<title id=\"title\">{2}</title>\n<style>\n{3}</style>\n{4}<rect class=\"card\" x=\"0.5\" "
       "y=\"0.5\" width=\"{5:.0f}\" "
       "height=\"{6:.0f}\" rx=\"8\"/>\n{7}{8}</svg>\n",
-      d.width, height, escape_markup(title), kOwnStyle, head("head"), d.width - 1, height - 1, d.body, end);
+      d.width, height, escape_markup(title), kOwnStyle, kHead, d.width - 1, height - 1, d.body, end);
+}
+
+page::Html arrow_head() {
+  return page::raw(fmt::format("<svg class=\"unseen\" aria-hidden=\"true\">{}</svg>\n", kHead));
 }
 
 page::Html trace_picture(const TraceView& view) {

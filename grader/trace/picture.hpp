@@ -18,5 +18,6 @@ std::string trace_svg(const TraceView& view, const std::string& title);
 // The same for a page, in the page's colours: all steps, or the step of that number with its sources.
 page::Html trace_picture(const TraceView& view);
 page::Html step_picture(const TraceView& view, int number);
+page::Html arrow_head();  // of all pictures of a page: once
 
 }  // namespace course::grader

@@ -266,7 +266,7 @@ TraceView trace_view(const lab::Problem& problem, const lab::Task& task, const l
 
   std::vector<std::string> kernels;
   for (const Json& l : fields::list(report, "launches"))
-    kernels.push_back(l.is_object() ? short_kernel_name(fields::string(l, "kernel")) : "");
+    kernels.push_back(l.is_object() ? lab::short_kernel_name(fields::string(l, "kernel")) : "");
   ViewBuilder builder(problem, task, c, columns, std::move(kernels), view);
   for (const Json& row : fields::list(*trace, "rows"))
     if (row.is_object()) builder.add(row);

@@ -92,7 +92,7 @@ struct TraceChoice {
 };
 void choose(TraceView& view, const TraceChoice& choice);
 
-// title_of: "Launch 1: k04_blelloch, block 0". moment_of: "barrier, line 225", or "barrier" without the line.
+// title_of: "Launch 1: k03_blelloch, block 0". moment_of: "barrier, line 225", or "barrier" without the line.
 // threads_of: "0 2 4 6", the threads that stored.
 std::string title_of(const TraceTable& table);
 std::string moment_of(const TraceStep& step, bool with_line = true);
@@ -104,14 +104,10 @@ struct TraceLaneRow {
   std::string where() const;  // "line 81, warps 0 1"
 };
 std::vector<TraceLaneRow> lane_rows(const TraceStep& step);
-// One remark for each such row with idle lanes or bank conflicts: "line 81, warp 0: 4 of 32 lanes take part
-// (0 2 4 6); bank conflicts: 8 passes".
-std::vector<std::string> remarks_on_lanes(const TraceStep& step);
 
 // For a terminal of 80 columns. Values written in a step are coloured by ANSI escapes, or without `colour`
 // marked with a star.
-// With source lines, also the numbers of the steps, the stores with their sources, and the lanes.
-std::string trace_text(const TraceView& view, bool colour, const SourceLine* source_line = nullptr);
+std::string trace_text(const TraceView& view, bool colour);
 // Tables for the handouts. Values written in a step are bold.
 std::string trace_markdown(const TraceView& view);
 

@@ -13,7 +13,7 @@
 namespace course::grader {
 namespace {
 
-constexpr std::size_t kColumns = 80;
+constexpr std::size_t kWidth = 80;
 
 // "barrier, line 81 (6 times)"
 std::string label_of(const TraceStep& step) {
@@ -39,8 +39,7 @@ std::string cell_text(const TraceStep& step, const TraceCell& c, std::size_t wid
 // As many elements as fit in a line, rounded down to a power of two if they do not all fit. An array with two
 // dimensions has one row per line.
 std::string cells_of(const TraceStep& step, std::size_t indent, std::size_t width, bool colour) {
-  const std::size_t room =
-      std::max<std::size_t>(1, (kColumns - std::min(indent, kColumns - 1)) / (width + 1));
+  const std::size_t room = std::max<std::size_t>(1, (kWidth - std::min(indent, kWidth - 1)) / (width + 1));
   std::size_t in_line = std::max<std::size_t>(step.cells.size(), 1);
   if (step.row_length > 0 && step.row_length <= room)
     in_line = step.row_length;
@@ -54,53 +53,21 @@ std::string cells_of(const TraceStep& step, std::size_t indent, std::size_t widt
   return out + "\n";
 }
 
-std::string made_of(const TraceStore& store) {
-  std::vector<std::string> places;
-  for (const TraceSource& p : store.from) places.push_back(fmt::format("{}[{}]", p.array, p.element));
-  return places.empty() ? "" : fmt::format(", made of {}", fmt::join(places, ", "));
-}
-
 std::string coloured(const char* code, const std::string& text, bool colour) {
   return colour ? fmt::format("\x1b[{}m{}\x1b[0m", code, text) : text;
 }
 
-// The source lines that stored, the stores with their sources, and the lanes.
-std::string details_of(const TraceTable& table, const TraceStep& step, const SourceLine& source_line,
-                       bool colour) {
-  std::set<std::uint32_t> lines;
-  for (const TraceStore& store : step.stores)
-    if (store.line != 0) lines.insert(store.line);
-  if (step.after == "fault" && step.line != 0 && lines.empty()) lines.insert(step.line);
-  std::string out;
-  for (const std::uint32_t line : lines)
-    if (const std::string source = tame_line(source_line(step.path, line)); !source.empty())
-      out += coloured("36", fit_left(fmt::format("{:>7} | {}", line, source), kColumns), colour) + "\n";
-  for (const TraceStore& store : step.stores)
-    out += wrap(fmt::format("    {}[{}] by thread {}{}, line {}{}", step.base, store.element, store.thread,
-                            table.block ? "" : fmt::format(" of block {}", store.block), store.line,
-                            made_of(store)),
-                kColumns, 6) +
-           "\n";
-  for (const std::string& remark : remarks_on_lanes(step))
-    out += coloured("33", wrap("    " + remark, kColumns, 6), colour) + "\n";
-  return out;
-}
-
-std::string text_of(const TraceTable& table, bool colour, const SourceLine* source_line) {
-  const auto label = [&](const TraceStep& step) {
-    return source_line == nullptr ? label_of(step) : fmt::format("{}. {}", step.number, label_of(step));
-  };
+std::string text_of(const TraceTable& table, bool colour) {
   Widths w;
   for (const TraceStep& step : table.steps) {
-    w.label = std::max(w.label, display_width(label(step)));
+    w.label = std::max(w.label, display_width(label_of(step)));
     w.array = std::max(w.array, display_width(step.array));
     w.cell = std::max(w.cell, cell_width(step, colour));
   }
   std::string out = title_of(table) + "\n";
   for (const TraceStep& step : table.steps) {
-    out += fmt::format("  {}  {} ", fit_left(label(step), w.label), fit_left(step.array, w.array)) +
+    out += fmt::format("  {}  {} ", fit_left(label_of(step), w.label), fit_left(step.array, w.array)) +
            cells_of(step, w.label + w.array + 5, w.cell, colour);
-    if (source_line != nullptr) out += details_of(table, step, *source_line, colour);
   }
   return out;
 }
@@ -110,19 +77,19 @@ std::string trace_end(const TraceView& view, bool colour) {
   std::string out;
   if (view.truncated) out += "\nThe rest was left out: trace fewer items (--n).\n";
   if (!view.fault.empty())
-    out += "\n" + coloured("1;31", wrap("! The trace stops here: " + view.fault, kColumns, 0), colour) + "\n";
+    out += "\n" + coloured("1;31", wrap("! The trace stops here: " + view.fault, kWidth, 0), colour) + "\n";
   for (const std::string& finding : view.findings)
     if (finding.find(view.fault) == std::string::npos || view.fault.empty())
-      out += fmt::format("\n{}\n", wrap("! " + finding, kColumns, 0));
+      out += fmt::format("\n{}\n", wrap("! " + finding, kWidth, 0));
   return out;
 }
 
 }  // namespace
 
-std::string trace_text(const TraceView& view, bool colour, const SourceLine* source_line) {
+std::string trace_text(const TraceView& view, bool colour) {
   std::string out = fmt::format("{} / {}, case {}\n", view.lab, view.task, view.case_name);
   if (view.tables.empty()) out += "\nNo kernel touched an array that has a name.\n";
-  for (const TraceTable& table : view.tables) out += "\n" + text_of(table, colour, source_line);
+  for (const TraceTable& table : view.tables) out += "\n" + text_of(table, colour);
   if (!colour && !view.tables.empty()) out += "\n* written in this step. · nothing there yet.\n";
   return out + trace_end(view, colour);
 }

@@ -96,33 +96,19 @@ TEST(TraceText, FitsATerminalOf80Columns) {
       R"("line": 7, "object": "s_data", "width": 4, "contents": ")" +
       contents + R"(", "writes": [)" + writes + "]}]}}";
   const TraceView view = view_of(report, 64);
-  std::string all = trace_text(view, false);
-  all += trace_text(view, false, &kSource);
+  const std::string all = trace_text(view, false);
   std::size_t n_values = 0;
   for (std::size_t from = 0, to = 0; from < all.size(); from = to + 1) {
     to = std::min(all.find('\n', from), all.size());
     EXPECT_LE(display_width(all.substr(from, to - from)), 80u) << all.substr(from, to - from);
   }
   for (std::size_t at = 0; (at = all.find("1000000", at)) != std::string::npos; ++at) ++n_values;
-  EXPECT_EQ(n_values, 128u) << "none is left out";
-}
-
-TEST(TraceSteps, ShowThreadsValuesAndSources) {
-  const std::string steps = trace_text(view_of(kReport), false, &kSource);
-  const std::size_t second = steps.find("  2. barrier"), third = steps.find("  3. after the launch");
-  ASSERT_TRUE(second < third && third != std::string::npos);
-  const std::string of_second = steps.substr(second, third - second);
-  EXPECT_THAT(of_second, HasSubstr("30 |   s_data[tid] = <d_in>[tid];"));
-  EXPECT_THAT(of_second, HasSubstr("s_data[1] by thread 1, line 30, made of d_in[1]"));
-  EXPECT_THAT(of_second, HasSubstr("line 30, warp 0: 2 of 8 lanes take part (0 1)"));
-  EXPECT_THAT(of_second, HasSubstr("line 30, warps 1 2: all lanes take part; bank conflicts: 4 passes"));
-  EXPECT_THAT(steps.substr(third),
-              HasSubstr("d_out[0] by thread 0 of block 0, line 33, made of s_data[0], s_data[1]"));
+  EXPECT_EQ(n_values, 64u) << "none is left out";
 }
 
 TEST(TraceSteps, EndAtAFault) {
   const TraceView view = view_of(kFaulty);
-  EXPECT_THAT(trace_text(view, false, &kNoSource),
+  EXPECT_THAT(trace_text(view, false),
               HasSubstr("! The trace stops here: thread 0 reads s_data[1] <at once>"));
   EXPECT_THAT(trace_svg(view, "t"), HasSubstr("s_data[1] &lt;at once&gt;"));
   EXPECT_THAT(trace_html(view, kNoSource, ""),
@@ -228,7 +214,7 @@ TEST(TraceView, SurvivesAnyReport) {
     const TraceView view = view_of(report);
     EXPECT_THAT(trace_text(view, false), Not(HasSubstr("\x1b"))) << report;
     trace_markdown(view);
-    EXPECT_THAT(trace_text(view, false, &kNoSource), Not(HasSubstr("\x1b")));
+    EXPECT_THAT(trace_text(view, false), Not(HasSubstr("\x1b")));
     EXPECT_EQ(testing::why_malformed(trace_svg(view, report)), "") << report;
     EXPECT_EQ(testing::why_malformed(trace_html(view, kNoSource, report), testing::kVoidElements), "")
         << report;

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""The handouts' Markdown as Typst, for slides and exam sheets."""
+"""The handouts' Markdown as Typst, for slides."""
 
 import html
 import json

@@ -21,13 +21,13 @@ import json
 import math
 import pathlib
 import re
+import sys
 import tomllib
 from collections.abc import Callable
 from typing import Any
 
 import counted
 import measured
-import scaling
 
 HANDOUTS = pathlib.Path(__file__).resolve().parents[1]
 # Okabe and Ito's colours, which colour-blind readers can tell apart. Only INKS change in the dark.
@@ -47,9 +47,10 @@ STYLE = {
     "text": {"color": TEXT, "fontSize": 12, "align": "left"},
 }
 # Of an axis: Vega's expression for a tick, and the words for a value.
+POWERS = json.dumps([measured.power(2**k) for k in range(64)], ensure_ascii=False)
 UNITS: dict[str, tuple[str, Callable]] = {
     "µs": ("datum.value < 1000 ? datum.value + ' µs' : datum.value / 1000 + ' ms'", measured.time_of),
-    "power": ("'2^' + round(log(datum.value) / LN2)", lambda n: f"2^{round(math.log2(n))}"),
+    "power": (f"{POWERS}[round(log(datum.value) / LN2)]", measured.power),
     "words": ("datum.value", str),
 }
 
@@ -112,6 +113,21 @@ def at(name: str) -> dict:
     return {"field": name, "type": "quantitative", "scale": None, "axis": None}
 
 
+def as_one(rows: list[dict], y: Axis) -> list[dict]:
+    """Curves that lie over each other look like one: `same` names the first of them."""
+    ys = [row["y"] for row in rows]
+    places: dict = {}
+    for name, points in by_name(rows).items():
+        places[name] = [points[0].get("faint"), *((p["x"], y.pixel(p["y"], ys, HEIGHT)) for p in points)]
+
+    def alike(one: str, other: str) -> bool:
+        (kind, *a), (other_kind, *b) = places[one], places[other]
+        near = all(p == q and abs(at - there) < 4 for (p, at), (q, there) in zip(a, b))
+        return kind == other_kind and len(a) == len(b) and near
+
+    return [row | {"same": next(name for name in places if alike(name, row["name"]))} for row in rows]
+
+
 def apart(ends: list[dict], room: float = 15) -> list[dict]:
     """Moves labels down, or up from the bottom of the plot, so that none covers another."""
     ends = sorted(ends, key=lambda end: end["at"])
@@ -127,17 +143,20 @@ def apart(ends: list[dict], room: float = 15) -> list[dict]:
 def curves(x: Axis, y: Axis, rows: list[dict], width: int, beside: bool = False) -> tuple[list[dict], int]:
     """Lines with marks. Their labels are at the right, or `beside` the last point of each."""
     xs, ys = ([row[key] for row in rows] for key in "xy")
-    full, faint, ends = [], [], []
-    for k, (name, points) in enumerate(by_name(rows).items()):
-        last, look = points[-1], points[0].get("look", k)
+    full, faint, ends, found = [], [], [], by_name(as_one(rows, y))
+    for name, points in found.items():
+        last, first = points[-1], found[points[0]["same"]][0]
+        look = first.get("look", [*found].index(first["name"]))
         colour = EDGE if look is None else COLOURS[look]
         looks = {"color": colour, "shape": SHAPES[look or 0], "detail": name}
-        (faint if last.get("faint") else full).extend(row | looks for row in points)
-        across = x.pixel(last["x"], xs, width) if beside else width + 12
+        if first["name"] == name:
+            (faint if last.get("faint") else full).extend(row | looks for row in points)
+        across = x.pixel(last["x"], xs, width) if beside else width + 20
         place = {"at": HEIGHT - y.pixel(last["y"], ys, HEIGHT), "across": across}
-        ends.append({**looks, **last, **place, "text": last.get("label", name)})
+        ends.append({**looks, **last, **place, "true": place["at"], "text": last.get("label", name)})
     ends = [end for end in ends if end["text"]]
     ends = ends if beside else apart(ends)
+    leaders = [end | {"x2": width + 4, "x3": width + 14} for end in ends if not beside]
     keys = [end for end in ends if "faint" not in end]
     over = x.encoded(xs, grid=beside) | {"field": "x"}, y.encoded(ys, title=None) | {"field": "y"}
     aside = {"dx": {"expr": "datum.left ? -8 : 8"}, "align": {"expr": "datum.left ? 'right' : 'left'"}}
@@ -148,7 +167,9 @@ def curves(x: Axis, y: Axis, rows: list[dict], width: int, beside: bool = False)
         mark("point", full, *over, "color", "shape", **marked),
         mark("point", keys, at("across"), at("at"), "color", "shape", **marked),
         mark("text", ends, at("across"), at("at"), "text", **aside),
+        mark("rule", leaders, at("x2"), at("true"), color=EDGE),
     ]
+    layers[-1]["encoding"] |= {"x2": {"field": "x3"}, "y2": {"field": "at"}}
     return layers, HEIGHT
 
 
@@ -192,7 +213,7 @@ FORMS["labelled"] = functools.partial(curves, beside=True)
 
 def specification(form: str, x: Axis, y: Axis, rows: list[dict]) -> dict:
     longest = round(CHARACTER * max(len(row.get("label", row["name"])) for row in rows))
-    margins = {"curves": (60, longest + 32, TOP), "dots": (longest + 20, 84, TOP + 44)}
+    margins = {"curves": (60, longest + 40, TOP), "dots": (longest + 20, 84, TOP + 44)}
     left, right, top = margins.get(form, (60, 20, TOP))
     width = WIDTH - left - right
     layers, height = FORMS[form](x, y, rows, width)
@@ -320,9 +341,10 @@ def roofline(labcli: str, **labs: list[str]) -> tuple[list[dict], str]:
     """Of some rungs: operations and bytes as counted, and times as measured, to three digits, so that a small
     change of the counts leaves the picture alone; and the two roofs. RUNG:CASE is counted on this case, because a
     grid of fixed size does work that does not grow with the items."""
-    rows, chip = [], measured.simulated(labcli)
+    rows: list[dict] = []
+    chip = measured.simulated(labcli)
     additions = chip["multiprocessors"] * 64 * chip["clock_ghz"] / 1e3
-    copy = measured.rate_of("reduction", "copy") / 1e3
+    read = measured.rate_of("reduction", "read") / 1e3
     for look, (lab, rungs) in enumerate(labs.items()):
         sizes, source = lab_of("", lab)
         times = {row["name"]: row["median_us"] for one in sizes[-1]["tables"] for row in one["rows"]}
@@ -331,43 +353,27 @@ def roofline(labcli: str, **labs: list[str]) -> tuple[list[dict], str]:
             rate = of["work"] / of["n"] * sizes[-1]["n"] / times[rung] / 1e6
             place = {"x": float(f"{of['work'] / of['bytes']:.3g}"), "y": float(f"{rate:.3g}")}
             rows.append({"name": f"{lab} {rung}", "label": rung, "look": look, **place})
-    ridge = {"x": additions / copy, "y": additions}
+    if beyond := [row["label"] for row in rows if row["y"] > min(additions, row["x"] * read)]:
+        sys.exit(f"roofline: beyond the roof, so the counted bytes are not its limit: {beyond}")
+    ridge = {"x": additions / read, "y": additions}
     limits = {
-        "memory": [{"x": 0.05, "y": 0.05 * copy}, ridge, {"x": 0.12, "y": 0.12 * copy, "left": True}],
+        "memory": [{"x": 0.05, "y": 0.05 * read}, ridge, {"x": 0.12, "y": 0.12 * read, "left": True}],
         "additions": [{"x": 10, "y": additions}, ridge | {"left": True}],
     }
     rows += [{"name": n, "look": None, "faint": True, **p} for n, points in limits.items() for p in points]
     return rows, source
 
 
-def scaled(labcli: str, what: str, factor: int = 1, ideal: bool = False) -> tuple[list[dict], str]:
-    rows = [
-        {"name": task, "x": n, "y": factor * getattr(scaling, what)(labcli, task, n)}
-        for task in scaling.BEST
-        for n in scaling.DEVICES
-    ]
-    limit = [{"name": "ideal", "x": n, "y": n, "look": None, "faint": True} for n in scaling.DEVICES]
-    return rows + (limit if ideal else []), ""
-
-
-def all_reduce(labcli: str) -> tuple[list[dict], str]:
-    """By the bytes of a rank's buffer: the time of the model's fastest algorithm, and of the bytes alone."""
-    program, sizes = scaling.estimator(labcli), [2**k for k in range(3, 31)]
-    rate = scaling.link(program)["gb_per_s"] * 1e3
-    rows = [
-        {"name": f"{n} GPUs", "x": size, "y": scaling.estimated(program, "all_reduce", size, n)[0]}
-        for n in (2, 8)
-        for size in sizes
-    ]
-    alone = {size: 2 * 7 / 8 * size / rate for size in sizes}
-    limit = {"name": "8: bytes alone", "look": None, "faint": True}
-    return rows + [{**limit, "x": size, "y": us} for size, us in alone.items() if us > 20], ""
+def modelled(_labcli: str, key: str) -> tuple[list[dict], str]:
+    """Rows that a model gave once."""
+    run, source = run_of("modelled", key, "nvlink")
+    return run[key], source
 
 
 # --- The charts
 # ------------------------------------------------------------------------------------------------
 
-ROWS: dict[str, Callable] = {f.__name__: f for f in (ladder, rate, lesson, roofline, scaled, all_reduce)}
+ROWS: dict[str, Callable] = {f.__name__: f for f in (ladder, rate, lesson, roofline, modelled)}
 
 
 def described(charts: dict[str, dict]) -> dict[str, dict]:

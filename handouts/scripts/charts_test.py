@@ -53,6 +53,29 @@ class Axes(unittest.TestCase):
         self.assertLessEqual(places[-1], low + 6)
         self.assertEqual(places[0], 10)
 
+    def test_curves_that_coincide_are_drawn_as_one(self):
+        heights = {"a": (100, 100), "b": (101, 100), "c": (100, 200), "d": (100, 100)}
+        rows = [{"name": n, "x": x, "y": y} for n, ys in heights.items() for x, y in enumerate(ys)]
+        for row in rows[-2:]:
+            row["faint"] = True
+        same = {row["name"]: row["same"] for row in charts.as_one(rows, charts.Axis(""))}
+        self.assertEqual(same, {"a": "a", "b": "a", "c": "c", "d": "d"})
+        layers, _ = charts.curves(charts.Axis(""), charts.Axis(""), rows, 300)
+        points, labels = (layers[k]["data"]["values"] for k in (2, 4))
+        self.assertEqual({row["name"] for row in points}, {"a", "c"})
+        self.assertEqual({row["text"] for row in labels}, set("abcd"))
+        self.assertEqual(len({row["color"] for row in labels if row["text"] in "ab"}), 1)
+
+    def test_a_label_that_was_moved_is_led_to_its_curve(self):
+        rows = [{"name": name, "x": x, "y": y} for name, y in (("a", 100), ("b", 95)) for x in (0, 1)]
+        layers, _ = charts.curves(charts.Axis(""), charts.Axis(""), rows, 300)
+        leaders = {row["text"]: row for row in layers[-1]["data"]["values"]}
+        self.assertEqual({*leaders}, {"a", "b"})
+        for name, y in (("a", 100), ("b", 95)):
+            there = charts.HEIGHT - charts.Axis("").pixel(y, [100, 95], charts.HEIGHT)
+            self.assertAlmostEqual(leaders[name]["true"], there)
+        self.assertGreaterEqual(leaders["b"]["at"] - leaders["a"]["at"], 15)
+
 
 class Digests(unittest.TestCase):
     def test_the_last_digits_do_not_count(self):
@@ -94,9 +117,23 @@ class Charts(unittest.TestCase):
             rows, _ = charts.ROWS[chart["rows"]](LABCLI, **chart["of"])
             of = charts.by_name([row for row in rows if "faint" not in row])
             if chart.get("form") != "dots":
+                self.assertLessEqual(len(of), 5, name)
                 looks = [points[0].get("look", k) for k, points in enumerate(of.values())]
                 self.assertEqual(len(set(looks)), len(looks), name)
                 self.assertLess(max(looks), len(charts.COLOURS), name)
+
+    def test_no_rung_is_beyond_the_roof(self):
+        page = (charts.HANDOUTS / "00-ideas-deeper.md").read_text(encoding="utf-8")
+        shown = re.search(r"!\[([^]]*)\]\(figures/roofline.svg\)", page)[1]
+        read = charts.measured.rate_of("reduction", "read") / 1e3
+        points = re.findall(r"(\w+ \w+) ([\d.]+\d) at ([\d.]+\d)", shown)
+        self.assertGreater(len(points), 5)
+        self.assertEqual([name for name, y, x in points if float(y) > float(x) * read], [])
+
+    def test_powers_are_set_as_powers(self):
+        for name in self.NAMES:
+            one = charts.made(name, LABCLI)
+            self.assertNotRegex(one.alt + one.caption + json.dumps(one.specification), r"\d\^", name)
 
     def test_texts_say_what_was_drawn(self):
         for name in self.NAMES:

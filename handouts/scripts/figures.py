@@ -39,16 +39,23 @@ TRACES = {
     "scan-up-sweep": "trace scan blelloch --steps 2-5",
     "scan-down-sweep": "trace scan blelloch --steps 5-10",
     "scan-kogge-stone": "trace scan kogge_stone",
+    "radix-keys": "trace radix_sort split --items 4,7,2,6,3,5,1,0 --arrays d_keys_in,d_e,d_f,d_t,d_d,d_keys_out "
+    "--steps 1-21",
     "sat-passes": "trace sat serial --n 9",
 }
 USED = re.compile(r"!\[([^\]]*)\]\((?:handouts/)?figures/([\w-]+)\.svg\)")
 
 
+def command_of(name: str) -> str:
+    """Of a figure that is a trace, or of what `./lab trace` is to show."""
+    return TRACES.get(name, f"trace {name}")
+
+
 def traced(labcli: str | pathlib.Path, name: str, option: str, *more: str) -> str:
-    """The file that `option` makes of a figure that is a trace."""
+    """The file that `option` makes of a trace."""
     with tempfile.TemporaryDirectory() as folder:
         path = pathlib.Path(folder) / "trace"
-        words = [labcli, *TRACES[name].split(), "--solutions", option, path, *more]
+        words = [labcli, *command_of(name).split(), "--solutions", option, path, *more]
         done = subprocess.run(words, capture_output=True, text=True, stdin=subprocess.DEVNULL)
         if done.returncode != 0:
             sys.exit(f"{name}: {' '.join(map(str, words))} failed:\n{done.stdout}{done.stderr}")

@@ -36,13 +36,13 @@ def published(lab: str, device: str = "h200") -> dict:
     return {**next(entry for entry in run["labs"] if entry["lab"] == lab), "date": run["date"]}
 
 
-def measured_at(lab: str, n: int) -> dict:
-    """What the newest published run measured for n items."""
-    return next(size for size in published(lab)["sizes"] if size["n"] == n)
-
-
 def time_of(microseconds: float) -> str:
     return f"{microseconds:.1f} µs" if microseconds < 1000 else f"{microseconds / 1000:.2f} ms"
+
+
+def power(value: int) -> str:
+    """A power of two, as 2²⁸."""
+    return "2" + str(value.bit_length() - 1).translate(str.maketrans("0123456789", "⁰¹²³⁴⁵⁶⁷⁸⁹"))
 
 
 def of_kind(rows: dict, kind: str) -> list[dict]:

@@ -66,7 +66,7 @@ LINES = {
     "the package stops after 9 minutes": "the default of `./lab gradescope --minutes`",
     "it downloads about 190 MB": BY_HAND,
     "takes 500 MB of disk space": BY_HAND,
-    "measured times are more than 20 % apart": "which pairs `labcli model` looks at",
+    "measured times are more than 20 % apart": "what the table counts as a pair",
 }
 
 

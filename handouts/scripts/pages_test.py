@@ -233,6 +233,12 @@ class Pages(unittest.TestCase):
             found = re.findall(r"^</details>\n(?=[^\s<`])(.*)$", page.read_text("utf-8"), re.M)
             self.assertEqual(found, [], page.name)
 
+    def test_powers_and_indices_are_set(self):
+        for page in sorted(HANDOUTS.rglob("*.md")):
+            text = re.sub(r"^```.*?^```|<!--.*?-->", "", page.read_text("utf-8"), flags=re.S | re.M)
+            with self.subTest(page.name):
+                self.assertEqual(re.findall(r"\w+\^\(?\w+|\w_\{[^}]*\}", text), [])
+
     def test_each_erratum_says_where_it_is_from(self):
         text = (HANDOUTS / "errata.md").read_text("utf-8")
         errata = re.findall(r"^## \d+\. .*\n\n(.*(?:\n.+)*)", text, re.M)

@@ -3,12 +3,12 @@
 """Fills what the texts quote: a command's output, rows of results, lines of a file.
 
     handouts/scripts/quotes.py --labcli build/grader/labcli handouts/00-ideas.md
-    handouts/scripts/quotes.py --check ...       # changes nothing; exit code 1 when one has drifted (by more than line numbers)
+    handouts/scripts/quotes.py --check ...   # changes nothing; exit code 1 when one has drifted (not: by line numbers)
 
 Between `<!-- quote: KIND … -->` and `<!-- end quote -->` stands, by KIND:
 
-    output COMMAND /REGEX/       what `./lab COMMAND` prints: the lines in which REGEX occurs, each once; without /REGEX/
-                                 all of them. A COMMAND that ends with --markdown prints Markdown itself
+    output COMMAND /REGEX/       what `./lab COMMAND` prints: the lines in which REGEX occurs, each once; without
+                                 /REGEX/ all of them. A COMMAND that ends with --markdown prints Markdown itself
     rows SOURCE FILTERS: QUERY   a table of results: rows.py
     lines FILE /FIRST/ /AFTER/   the lines of FILE from the one in which a match of FIRST ends to the one before AFTER
     chart NAME                   a chart with its caption and numbers: charts.py

@@ -116,7 +116,7 @@ class Quotes(unittest.TestCase):
     def test_cases_are_named_without_their_size(self):
         _, _, *found = self.times("h200 lab=sat name=state_of_the_art: lab case n of median_us")
         self.assertEqual({row[1] for row in found}, {"`lower_left_f32_random`", ""})
-        self.assertEqual([row[2] for row in found], ["2^20", "2^24", "2^28"])
+        self.assertEqual([row[2] for row in found], ["2²⁰", "2²⁴", "2²⁸"])
 
     def test_what_only_some_rungs_do_is_said(self):
         _, _, *found = self.times("h200 lab=radix_sort name=tile_sort: case name by n of median_us")

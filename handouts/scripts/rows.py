@@ -38,7 +38,7 @@ def shown(record: dict, key: str) -> str:
         star = " ★" * (key == "name" and record.get("kind") == "task")
         return f"*{value}*" if record.get("kind") in ("peer", "cpu") else f"`{value}`{star}"
     if key == "n":
-        return f"2^{value.bit_length() - 1}"
+        return measured.power(value)
     if isinstance(value, str):
         return value
     if key.endswith("_us"):

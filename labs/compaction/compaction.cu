@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Stream compaction: your file.
 // Read labs/compaction/lab.hpp (predicates, Job), then handouts/03-compaction.md.
+// given.cuh in the same folder has functions that your code calls.
 // Work from the top down: each task is a few kernels and the host function that launches them.
 // Grade one task with
 //   ./lab grade compaction --task three_kernels
@@ -14,17 +15,7 @@ inline constexpr unsigned kBlock = 256;     // threads in a block: a power of tw
 inline constexpr unsigned kWarp = 32;       // threads in a warp
 inline constexpr unsigned kFullMask = ~0u;  // every lane of a warp takes part
 
-// Number of blocks that cover n items. At least one, so that n = 0 gets an answer, too.
-constexpr std::uint64_t blocks_for(std::uint64_t n, std::uint64_t items_per_block) {
-  return n == 0 ? 1 : (n + items_per_block - 1) / items_per_block;
-}
-
-// The result of an exclusive scan over the threads of a block, for one thread.
-template <typename Value>
-struct Scanned {
-  Value before;  // sum of the values of the threads before this one
-  Value total;   // sum of all of them
-};
+#include "compaction/given.cuh"
 
 // Exclusive scan of one value per thread. All kBlock threads must call it; the result is valid in each of
 // them.
@@ -37,24 +28,24 @@ __device__ Scanned<Value> block_scan(Value value) {
   return {value, value};
 }
 
-// --- Rung 2, task "three_kernels": a flag for each item, the exclusive scan of the flags, and a move of
+// --- Task 1, "three_kernels": a flag for each item, the exclusive scan of the flags, and a move of
 // every kept item to its position. Moves 4n (flags) + 4n + 8n (scan) + 16n (offsets) + 12n bytes; besides, it
 // reads the items twice and writes the kept ones.
 // Limits: bytes_ratio ≤ 12, launches ≤ 7.
 template <typename T, typename Keep>
-__global__ void k02_flags(const T* d_in, std::uint64_t n, std::uint32_t* d_flags, Keep keep) {
+__global__ void k01_flags(const T* d_in, std::uint64_t n, std::uint32_t* d_flags, Keep keep) {
   // TODO(student): Set the flags: 1 for an item that is kept, otherwise 0. (roughly 2 lines)
 }
 
 // d_scan[i] = sum of the values before i in the same block; d_totals[block] = sum of the block's values.
 // d_scan may be the same array as d_values.
 template <typename Value>
-__global__ void k02_scan_blocks(const Value* d_values, std::uint64_t n, Index* d_scan, Index* d_totals) {
+__global__ void k01_scan_blocks(const Value* d_values, std::uint64_t n, Index* d_scan, Index* d_totals) {
   // TODO(student): Scan the block's values with block_scan, and store both results. (roughly 4 lines)
 }
 
-// Adds d_offsets[block] to the n results of k02_scan_blocks: one offset per block of kBlock results.
-__global__ void k02_add_offsets(Index* d_scan, std::uint64_t n, const Index* d_offsets) {
+// Adds d_offsets[block] to the n results of k01_scan_blocks: one offset per block of kBlock results.
+__global__ void k01_add_offsets(Index* d_scan, std::uint64_t n, const Index* d_offsets) {
   // TODO(student): Use one value per thread. Compare the global index with n. (roughly 2 lines)
 }
 
@@ -67,15 +58,15 @@ void exclusive_scan(const Value* d_values, std::uint64_t n, Index* d_scan, Index
                     CUstream_st* stream) {
   const std::uint64_t n_blocks = blocks_for(n, kBlock);
   Index* d_totals = d_spare;
-  k02_scan_blocks<<<static_cast<unsigned>(n_blocks), kBlock, 0, stream>>>(d_values, n, d_scan, d_totals);
+  k01_scan_blocks<<<static_cast<unsigned>(n_blocks), kBlock, 0, stream>>>(d_values, n, d_scan, d_totals);
   if (n_blocks == 1) return;
   exclusive_scan(d_totals, n_blocks, d_totals, d_spare + n_blocks, stream);
-  k02_add_offsets<<<static_cast<unsigned>(n_blocks), kBlock, 0, stream>>>(d_scan, n, d_totals);
+  k01_add_offsets<<<static_cast<unsigned>(n_blocks), kBlock, 0, stream>>>(d_scan, n, d_totals);
 }
 
 // Moves every item whose flag is 1 to its position, and stores how many there are.
 template <typename T>
-__global__ void k02_scatter(const T* d_in, std::uint64_t n, const std::uint32_t* d_flags,
+__global__ void k01_scatter(const T* d_in, std::uint64_t n, const std::uint32_t* d_flags,
                             const Index* d_positions, T* d_out, Index* d_count) {
   // TODO(student): Write the kept items and the count. Consider n = 0. (roughly 8 lines)
 }
@@ -86,17 +77,17 @@ Status three_kernels(const Job<T, Keep>& job) {
   return not_implemented(job);
 }
 
-// --- Rung 3, task "fused": the flags and their scan stay in the block; only one number per block goes
+// --- Task 2, "fused": the flags and their scan stay in the block; only one number per block goes
 // through global memory.
 // Limits: bytes_ratio ≤ 2.2, launches ≤ 5.
 template <typename T, typename Keep>
-__global__ void k03_count(const T* d_in, std::uint64_t n, Index* d_totals, Keep keep) {
+__global__ void k02_count(const T* d_in, std::uint64_t n, Index* d_totals, Keep keep) {
   // TODO(student): Store how many items the block keeps (__syncthreads_count). (roughly 3 lines)
 }
 
 // d_offsets[block]: the position of the block's first kept item in d_out.
 template <typename T, typename Keep>
-__global__ void k03_compact(const T* d_in, std::uint64_t n, const Index* d_offsets, T* d_out, Index* d_count,
+__global__ void k02_compact(const T* d_in, std::uint64_t n, const Index* d_offsets, T* d_out, Index* d_count,
                             Keep keep) {
   // TODO(student): Write the block's kept items to their positions. One thread of the grid writes the count.
   // (roughly 8 lines)
@@ -109,7 +100,7 @@ Status fused(const Job<T, Keep>& job) {
   return not_implemented(job);
 }
 
-// --- Rung 4, task "warp_aggregated": the flags of a warp are the bits of one word; a tile has kRows items
+// --- Task 3, "warp_aggregated": the flags of a warp are the bits of one word; a tile has kRows items
 // per thread.
 // Limits: barriers per 1,024 items ≤ 8 (2 for a tile of 2,048 items, 1 in the scan of the counts), launches
 //   ≤ 3.
@@ -132,10 +123,6 @@ template <typename T, typename Keep>
 __device__ Rows<T> load_rows(const T* d_in, std::uint64_t n, std::uint64_t tile, Keep keep) {
   // TODO(student): Load the rows with all loads in flight at once, and get the flags with __ballot_sync.
   // (roughly 10 lines)
-  static_cast<void>(d_in);
-  static_cast<void>(n);
-  static_cast<void>(tile);
-  static_cast<void>(keep);
   return {};
 }
 
@@ -152,18 +139,15 @@ __device__ inline Scanned<unsigned> scan_warps(unsigned n_kept) {
 template <typename T>
 __device__ void scatter_rows(const Rows<T>& rows, Index position, T* d_out) {
   // TODO(student): Write each row's kept items behind those of the rows before it. (roughly 7 lines)
-  static_cast<void>(rows);
-  static_cast<void>(position);
-  static_cast<void>(d_out);
 }
 
 template <typename T, typename Keep>
-__global__ void k04_count(const T* d_in, std::uint64_t n, Index* d_totals, Keep keep) {
+__global__ void k03_count(const T* d_in, std::uint64_t n, Index* d_totals, Keep keep) {
   // TODO(student): Store how many items of tile blockIdx.x are kept. (roughly 3 lines)
 }
 
 template <typename T, typename Keep>
-__global__ void k04_compact(const T* d_in, std::uint64_t n, const Index* d_offsets, T* d_out, Index* d_count,
+__global__ void k03_compact(const T* d_in, std::uint64_t n, const Index* d_offsets, T* d_out, Index* d_count,
                             Keep keep) {
   // TODO(student): Write the kept items of tile blockIdx.x to their positions. One thread of the grid writes
   // the count. (roughly 5 lines)
@@ -175,45 +159,13 @@ Status warp_aggregated(const Job<T, Keep>& job) {
   return not_implemented(job);
 }
 
-// --- Rung 5, task "single_pass" (bonus): a tile finds the start of its output by looking back at the tiles
+// --- Task 4, "single_pass" (bonus): a tile finds the start of its output by looking back at the tiles
 // before it.
 // Limits: bytes_ratio ≤ 1.4, launches ≤ 2.
 
-// Given: the status of a tile in one word, so a reader sees either all of it or nothing: two bits say what is
-// available, the other 62 hold a number of kept items.
-enum Known : unsigned {
-  kNothing = 0,  // not counted yet
-  kTotal = 1,    // aggregate available: the number of kept items of this tile alone
-  kPrefix = 2,   // prefix available: the number of kept items of all tiles up to and including this one
-};
-__host__ __device__ constexpr Index state_of(Known known, Index n_kept) {
-  return Index{known} << 62 | n_kept;
-}
-__host__ __device__ constexpr Known known_of(Index state) {
-  return static_cast<Known>(state >> 62);
-}
-__host__ __device__ constexpr Index number_of(Index state) {
-  return state & ~(Index{3} << 62);
-}
-
-// Given: relaxed atomic accesses to a tile status. A plain access would be a data race: the compiler may keep
-// it in a register or split it.
-__device__ inline void publish(Index* d_state, Index state) {
-  lab::store_relaxed(d_state, state);
-}
-__device__ inline Index look_at(const Index* d_state) {
-  return lab::load_relaxed(d_state);
-}
-
-// Given: returns the next number, starting at 0. Several threads may call it at the same time.
-__device__ inline std::uint64_t draw_ticket(Index* d_ticket) {
-  static_assert(sizeof(Index) == sizeof(unsigned long long));
-  return atomicAdd(reinterpret_cast<unsigned long long*>(d_ticket), 1ull);
-}
-
 // Runs before all other kernels: no ticket is taken, and no tile's status is available. Until then the
 // workspace is undefined.
-__global__ void k05_reset(Index* d_ticket, Index* d_states, std::uint64_t n_tiles) {
+__global__ void k04_reset(Index* d_ticket, Index* d_states, std::uint64_t n_tiles) {
   // TODO(student): Reset the ticket and the status of every tile. (roughly 3 lines)
 }
 
@@ -230,8 +182,6 @@ __device__ inline Index warp_sum(Index number) {
 __device__ inline Index look_back(const Index* d_states, std::uint64_t tile) {
   // TODO(student): Add up what the tiles before have published. A prefix already contains all tiles before
   // it. (roughly 10 lines)
-  static_cast<void>(d_states);
-  static_cast<void>(tile);
   return warp_sum(0);
 }
 
@@ -239,12 +189,11 @@ __device__ inline Index look_back(const Index* d_states, std::uint64_t tile) {
 // before the tile. All lanes of one warp must call it; the result is valid in each.
 __device__ inline Index chain_tile(Index* d_states, std::uint64_t tile, Index total) {
   // TODO(student): Publish the total as early as possible, and the prefix when it is known. (roughly 5 lines)
-  static_cast<void>(total);
   return look_back(d_states, tile);
 }
 
 template <typename T, typename Keep>
-__global__ void k05_single_pass(const T* d_in, std::uint64_t n, Index* d_ticket, Index* d_states, T* d_out,
+__global__ void k04_single_pass(const T* d_in, std::uint64_t n, Index* d_ticket, Index* d_states, T* d_out,
                                 Index* d_count, Keep keep) {
   // TODO(student): Compact one tile per block, in the order of the tickets. One thread of the grid writes the
   // count. (roughly 15 lines)
@@ -252,7 +201,7 @@ __global__ void k05_single_pass(const T* d_in, std::uint64_t n, Index* d_ticket,
 
 template <typename T, typename Keep>
 Status single_pass(const Job<T, Keep>& job) {
-  // TODO(student): Launch k05_reset, then k05_single_pass. The ticket and the statuses are in job.d_spare.
+  // TODO(student): Launch k04_reset, then k04_single_pass. The ticket and the statuses are in job.d_spare.
   // (roughly 8 lines)
   return not_implemented(job);
 }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 // First steps: your file. Read handouts/00-first-steps.md. Write a kernel in place of its TODO,
-// let the function below it, which launches it, return Status::ok, and run: ./lab grade first_steps
+// let the function below it, which launches it, return Status::ok, and run: ./lab grade
+// first_steps
 #include "first_steps/lab.hpp"
 
 namespace course::first_steps {
@@ -41,8 +42,7 @@ __global__ void reverse_blocks(const int* d_in, int* d_out) {
   __shared__ int s_items[kBlock];
   const int i = blockIdx.x * blockDim.x + threadIdx.x;
   s_items[threadIdx.x] = d_in[i];
-  // TODO(student): Wait at a barrier. Then read the item of the opposite thread instead. (roughly 2 lines)
-  d_out[i] = s_items[threadIdx.x];
+  // TODO(student): Wait at a barrier. Then copy the opposite thread's item to d_out[i]. (roughly 2 lines)
 }
 
 Status barrier(const Job& job) {

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: MIT
-// First steps: five kernels of a few lines, one idea each. The lab's API. Read: Job (what a task gets), Rung (the
-// tasks). points.hpp says what the tasks are worth.
+// First steps: five kernels of a few lines, one idea each. The lab's API. Read: Job (what a task gets), Rung
+// (the tasks). points.hpp says what the tasks are worth.
 #pragma once
+
+#include <cstdio>  // printf, in kernels too
 
 #include "lab/request.hpp"
 

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// First steps: the tasks, in the order of Rung in lab.hpp, and their points, as `./lab points first_steps` prints.
+// First steps: the tasks, in the order of Rung in lab.hpp, and their points, as `./lab points first_steps`
+// prints.
 #pragma once
 
 #include "lab/manifest.hpp"

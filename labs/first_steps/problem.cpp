@@ -13,14 +13,10 @@
 namespace course::first_steps {
 namespace {
 
-using lab::Case;
-using lab::DType;
-using lab::HostBuffer;
-using lab::Pattern;
-using lab::Task;
+using namespace lab;  // NOLINT: this file is written in that library's terms
 
 Rung rung_of(const Task& task) {
-  return static_cast<Rung>(lab::index_of(kManifest, task));
+  return static_cast<Rung>(index_of(kManifest, task));
 }
 
 // The kernels of two tasks have no guard and take whole blocks.
@@ -31,13 +27,12 @@ std::uint64_t length(const Task& task, std::uint64_t n) {
 }
 
 Case make(const Task& task, std::uint64_t n, Pattern pattern, std::uint32_t misalign = 0) {
-  return lab::make_case({"i32"}, 0, DType::i32, length(task, n), pattern, lab::kCorrectness | lab::kChecks,
-                        misalign);
+  return make_case({"i32"}, 0, DType::i32, length(task, n), pattern, kBoth, misalign);
 }
 
-class TheProblem : public lab::Problem {
+class TheProblem : public Problem {
  public:
-  const lab::Manifest& manifest() const override { return kManifest; }
+  const Manifest& manifest() const override { return kManifest; }
 
   std::vector<Case> cases(const Task& task) const override {
     return {make(task, 8, Pattern::example),   make(task, 13, Pattern::example),
@@ -45,28 +40,28 @@ class TheProblem : public lab::Problem {
             make(task, 1000, Pattern::random), make(task, 4099, Pattern::random)};
   }
 
-  lab::Shape shape(const Task& task, const Case& c) const override {
+  Shape shape(const Task& task, const Case& c) const override {
     return {{{"d_in", DType::i32, c.n}}, {{"d_out", DType::i32, rung_of(task) == Rung::atomic ? 1 : c.n}}};
   }
 
   void fill(const Task&, const Case& c, std::uint64_t seed, std::span<HostBuffer> inputs) const override {
-    lab::fill_items(inputs[0].as<int>(), c.pattern, seed);
+    fill_items(inputs[0].as<int>(), c.pattern, seed);
     for (int& item : inputs[0].as<int>()) item &= 63;
   }
 
-  std::optional<lab::Mismatch> check(const Task& task, const Case&, std::span<const HostBuffer> inputs,
-                                     std::span<const HostBuffer> outputs) const override {
+  std::optional<Mismatch> check(const Task& task, const Case&, std::span<const HostBuffer> inputs,
+                                std::span<const HostBuffer> outputs) const override {
     std::vector<int> expected(outputs[0].spec.count);
     answer(rung_of(task), inputs[0].as<int>(), expected);
-    return lab::compare_integers(outputs[0].spec, std::as_bytes(std::span(expected)), outputs[0].bytes);
+    return compare_integers(outputs[0].spec, std::as_bytes(std::span(expected)), outputs[0].bytes);
   }
 
   void baseline(const Task& task, const Case&, std::span<const HostBuffer> inputs,
-                std::span<HostBuffer> outputs, lab::Baseline) const override {
+                std::span<HostBuffer> outputs, Baseline) const override {
     answer(rung_of(task), inputs[0].as<int>(), outputs[0].as<int>());
   }
 
-  lab::Ideal ideal(const Task& task, const Case& c) const override {
+  Ideal ideal(const Task& task, const Case& c) const override {
     const auto n = static_cast<double>(c.n);
     return {.items = n, .work = n, .steps = 1, .bytes = 4 * (n + (rung_of(task) == Rung::atomic ? 1 : n))};
   }
@@ -81,7 +76,7 @@ class TheProblem : public lab::Problem {
 
 }  // namespace
 
-const lab::Problem& problem() {
+const Problem& problem() {
   static const TheProblem kProblem;
   return kProblem;
 }

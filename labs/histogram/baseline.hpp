@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "histogram/lab.hpp"
-#include "lab/all_cores.hpp"
+#include "lab/baselines.hpp"
 
 namespace course::histogram {
 
@@ -42,19 +42,15 @@ void count_one_thread(std::span<const T> samples, const Bins& bins, std::span<Co
 // to the same counter.
 template <typename T, typename Bins>
 void count_all_cores(std::span<const T> samples, const Bins& bins, std::span<Count> counts) {
-  constexpr std::size_t kWorthAThread = 1 << 16;  // samples
-  const std::size_t n_shares = lab::n_shares_of(samples.size(), kWorthAThread);
-  std::vector<std::vector<Count>> privates(n_shares);
-  const auto count_share = [&](std::size_t share) {
-    const std::size_t first = samples.size() * share / n_shares,
-                      last = samples.size() * (share + 1) / n_shares;
-    privates[share].resize(counts.size());
-    count_one_thread(samples.subspan(first, last - first), bins, std::span(privates[share]));
-  };
-  lab::on_all_cores(n_shares, count_share);
+  std::vector<std::vector<Count>> privates(lab::n_cores());
+  const std::size_t n_shares = lab::on_shares(
+      samples.size(), lab::kItemsWorthAThread, [&](std::size_t share, std::size_t first, std::size_t last) {
+        privates[share].resize(counts.size());
+        count_one_thread(samples.subspan(first, last - first), bins, std::span(privates[share]));
+      });
   for (std::size_t b = 0; b < counts.size(); ++b) {
     counts[b] = 0;
-    for (const auto& one : privates) counts[b] += one[b];
+    for (std::size_t share = 0; share < n_shares; ++share) counts[b] += privates[share][b];
   }
 }
 

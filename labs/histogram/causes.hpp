@@ -9,7 +9,6 @@
 #include <cmath>
 #include <functional>
 #include <numeric>
-#include <optional>
 #include <vector>
 
 #include "histogram/baseline.hpp"
@@ -60,6 +59,7 @@ struct Facts {
   Counts right, got;
   std::function<std::vector<Count>(Count)> counts_of_first;  // of the first k samples
   std::function<std::uint32_t(Count)> bin_of;                // of sample i
+  std::function<std::uint32_t(Count)> bin_below;             // the same if a bin lacks its lower edge
 
   std::size_t n_bins() const { return right.size() - 1; }
   // Equal samples do not tell which of them were counted.
@@ -72,8 +72,9 @@ struct Facts {
     counts[to] += how_many;
     return same(counts, got);
   }
-  // The bin in which they were counted: "first", "last", or "" for neither.
+  // The bin in which they were counted: "first", "last", "only", or "" for neither.
   std::string where(Count how_many) const {
+    if (n_bins() == 1) return moved(0, how_many) ? "only" : "";
     return moved(0, how_many) ? "first" : moved(n_bins() - 1, how_many) ? "last" : "";
   }
 };
@@ -152,6 +153,31 @@ inline std::string bins_left_out(const Facts& f) {
              : "";
 }
 
+inline std::string edge_below(const Facts& f) {
+  std::vector<Count> counts(f.right.size());
+  for (Count i = 0; i < f.n; ++i) ++counts[f.bin_below(i)];
+  return !same(counts, f.right) && same(counts, f.got)
+             ? "samples that equal an edge were counted in the bin below it: a bin begins at its lower edge"
+             : "";
+}
+
+// As many samples too many in one bin as the last, partial tile has positions without a sample.
+inline std::string padding_counted(const Facts& f) {
+  const Count total = total_of(f.got);
+  for (Count tile = 256; tile <= 16384; tile *= 2) {
+    if (total != (f.n + tile - 1) / tile * tile || total == f.n) continue;
+    std::ptrdiff_t n_differ = 0;
+    for (std::size_t b = 0; b < f.right.size(); ++b) n_differ += f.got[b] != f.right[b] ? 1 : 0;
+    if (n_differ != 1) continue;
+    return fmt::format(
+        "{} counts too many, as many as the last tile of {} has positions without a sample: they were "
+        "counted, "
+        "too",
+        total - f.n, tile);
+  }
+  return "";
+}
+
 // A counter had too few bits.
 inline std::string counter_overflowed(const Facts& f) {
   if (total_of(f.got) == 0) return "";
@@ -177,65 +203,19 @@ inline std::string rest_left_out(const Facts& f) {
                      f.n);
 }
 
-// Samples that follow each other are missing, or were counted twice. The number of samples says how many; if
-// they are all equal, nothing says which.
-inline std::string samples_off(const Facts& f) {
-  const Count total = total_of(f.got);
-  const bool twice = total > f.n;
-  const Count length = twice ? total - f.n : f.n - total;
-  constexpr Count kTelling = 8;
-  if (length < kTelling || length >= f.n) return "";
-  // Where the counts of the samples in the window differ from what is missing, or too much.
-  std::vector<std::int64_t> differs(f.right.size());
-  for (std::size_t b = 0; b < f.right.size(); ++b)
-    differs[b] =
-        (twice ? -1 : 1) * (static_cast<std::int64_t>(f.got[b]) - static_cast<std::int64_t>(f.right[b]));
-  const auto n_of = [&](auto holds) {
-    return static_cast<std::size_t>(std::ranges::count_if(differs, holds));
-  };
-  if (n_of([](std::int64_t d) { return d > 0; }) > 0 || n_of([](std::int64_t d) { return d < 0; }) < 4)
-    return "";
-  std::size_t n_differ = n_of([](std::int64_t d) { return d != 0; });
-  const auto put = [&](Count i, std::int64_t by) {
-    std::int64_t& d = differs[f.bin_of(i)];
-    n_differ -= d != 0 ? 1u : 0u;
-    d += by;
-    n_differ += d != 0 ? 1u : 0u;
-  };
-  std::optional<Count> last;  // of the samples that fit; several such windows say nothing
-  for (Count end = 0; end < f.n; ++end) {
-    put(end, 1);
-    if (end >= length) put(end - length, -1);
-    if (end + 1 < length || n_differ > 0) continue;
-    if (last || (!twice && end + 1 == f.n)) return "";
-    last = end;
+// The loop over the samples advances by a block's threads instead of the grid's: each block also counts what
+// the blocks after it count.
+inline std::string stride_of_a_block(const Facts& f) {
+  if (f.n > 1 << 20 || total_of(f.got) <= f.n) return "";
+  for (Count block = 32; block <= 1024 && block < f.n; block *= 2) {
+    std::vector<Count> counts(f.right.size());
+    for (Count i = 0; i < f.n; ++i) counts[f.bin_of(i)] += i / block + 1;
+    if (same(counts, f.got))
+      return "each block also counted the samples of the blocks after it: the loop must advance by all "
+             "threads "
+             "of the grid, gridDim.x * blockDim.x, not by those of a block";
   }
-  return last ? fmt::format("the samples from {} to {} were {}", *last + 1 - length, *last,
-                            twice ? "counted twice" : "not counted")
-              : "";
-}
-
-inline std::string counted_several_times(const Facts& f) {
-  const Count total = total_of(f.got);
-  if (f.n < 2 || total <= f.n || total % f.n != 0) return "";
-  const Count times = total / f.n;
-  return std::equal(f.right.begin(), f.right.end(), f.got.begin(),
-                    [&](Count r, Count g) { return times * r == g; })
-             ? fmt::format("every sample was counted {} times", times)
-             : "";
-}
-
-inline std::string one_bin_too_high(const Facts& f) {
-  return f.n_bins() > 1 && total_of(f.got) == f.n &&
-                 same(f.right.first(f.n_bins() - 1), f.got.subspan(1, f.n_bins() - 1))
-             ? "every count stands one bin too high: bin b begins at edge b"
-             : "";
-}
-inline std::string one_bin_too_low(const Facts& f) {
-  return f.n_bins() > 1 && total_of(f.got) == f.n &&
-                 same(f.right.subspan(1, f.n_bins() - 1), f.got.first(f.n_bins() - 1))
-             ? "every count stands one bin too low: bin b begins at edge b"
-             : "";
+  return "";
 }
 
 inline std::string too_few(const Facts& f) {
@@ -268,6 +248,25 @@ inline std::string windows_on_top_of_each_other(const Facts& f) {
   return "";
 }
 
+// One of the two kernels of private_counts has the counters of a thread next to each other, the other one
+// those of a bin.
+inline std::string counters_transposed(const Facts& f) {
+  if (total_of(f.got) != f.n) return "";
+  const Count threads = n_private(f.n, static_cast<std::uint32_t>(f.n_bins())), n_counters = f.right.size();
+  std::vector<Count> by_thread(f.right.size()), by_bin(f.right.size());
+  for (Count i = 0; i < f.n; ++i) {
+    ++by_thread[((i % threads) * n_counters + f.bin_of(i)) / threads];
+    ++by_bin[(f.bin_of(i) * threads + i % threads) % n_counters];
+  }
+  const bool stored = same(by_thread, f.got), fits = stored || same(by_bin, f.got);
+  return !fits || same(f.right, f.got) ? ""
+                                       : fmt::format(
+                                             "the counter of bin b and thread t is {} at b * n_private + t, "
+                                             "and {} at t * (n_bins + 1) + "
+                                             "b: both must be the same place",
+                                             stored ? "read" : "stored", stored ? "stored" : "read");
+}
+
 inline std::string wrong_bins(const Facts& f) {
   if (total_of(f.got) != f.n) return "";
   // The sum over bins 0 … b is wrong by the number of samples that crossed the edge above bin b.
@@ -281,9 +280,8 @@ inline std::string wrong_bins(const Facts& f) {
     near = by <= f.right[b] + f.right[std::min(b + 1, n_bins - 1)];
   }
   if (near && crossed <= f.n / 4 + 1)
-    return fmt::format(
-        "nothing is lost, but {} sample{} went to the neighbouring bin: next to an edge bin_of alone decides",
-        crossed, crossed == 1 ? "" : "s");
+    return fmt::format("nothing is lost, but {} sample{} counted in a neighbouring bin", crossed,
+                       crossed == 1 ? " was" : "s were");
   return "nothing is lost, but samples were counted in wrong bins";
 }
 
@@ -300,12 +298,12 @@ constexpr Rule<Facts> kRules[] = {
     {"nothing_counted", nothing_counted},
     {"bins_left_out", bins_left_out, false,
      "the counts are right up to a bin, and 0 from there on: the last bins were left out"},
+    {"edge_below", edge_below},
+    {"padding_counted", padding_counted},
     {"counter_overflowed", counter_overflowed},
     {"rest_left_out", rest_left_out},
-    {"samples_off", samples_off, false, "samples that follow each other were not counted, or counted twice"},
-    {"counted_several_times", counted_several_times},
-    {"one_bin_too_high", one_bin_too_high},
-    {"one_bin_too_low", one_bin_too_low},
+    {"stride_of_a_block", stride_of_a_block},
+    {"counters_transposed", counters_transposed},
     {"too_few", too_few, true, "the counts add up to less than there are samples"},
     {"too_many", too_many, true, "the counts add up to more than there are samples"},
     {"wrong_bins", wrong_bins, true, "nothing is lost, but samples were counted in wrong bins"},

@@ -228,8 +228,8 @@ constexpr Row kCases[] = {
     {even(16), i32, {0, 1, 2}},
     {within(16), i32, {31, 32, 33, 255, 257, 2047, 2048, 2049, 4097}},
     {within(256), i32, {65535, 65536, 100003, 524289}},
-    // Bins: 1, 2, around a warp, a block, the size of static shared memory (12,288 counters), two full windows
-    // of so many, and the largest number.
+    // Bins: 1, 2, around a warp, a block, the size of static shared memory (12,288 counters), two full
+    // windows of so many, and the largest number.
     {{within(1), within(2), within(31), within(32), within(255), within(257)}, i32, 20011},
     {{within(383), within(384), within(4096), within(8191), within(8192)}, i32, 20011},
     {{within(12287), within(12288)}, i32, 20011},
@@ -267,8 +267,8 @@ constexpr Row kCases[] = {
     {{even(3, -100000, 70000), edges(3, -100000, 70000)}, u8, 5003, extremes},
     {edges(1, -7, 20), i32, 1000, extremes},
     {{edges(3, -0x1p31, 0x1p31 - 1), edges(100, -0x1p31, 0x1p31 - 1)}, i32, 5000, extremes},
-    // The whole range of the type; more bins than integers; the largest number of edges, 65,536 bins; counters
-    // and edges that take 3 words more than 48 KiB.
+    // The whole range of the type; more bins than integers; the largest number of edges, 65,536 bins;
+    // counters and edges that take 3 words more than 48 KiB.
     {{even(1000, -0x1p31, 0x1p31), even(65536, -0x1p31, 0x1p31)}, i32, 30011},
     {even(100, -3, 4), i32, 5003},
     {within(edges(65536)), i32, 30011},
@@ -282,8 +282,8 @@ constexpr Row kCases[] = {
     {even(16), u8, 5, random, kCorrectness, 15},
     {within(edges(255)), f32, 50021, random, kCorrectness, 8},
 };
-// The measured cases; a page shows the first counted one. Each is also a correctness case, with another seed, so
-// an answer that was stored in one is wrong in the other.
+// The measured cases; a page shows the first counted one. Each is also a correctness case, with another seed,
+// so an answer that was stored in one is wrong in the other.
 constexpr Row kMeasured[] = {
     {even(256), i32, 1048576, random, kCounted},
     {even(256), i32, 1048576, skewed, kCounted},
@@ -365,7 +365,14 @@ class HistogramProblem : public Problem {
           };
           diagnose<Facts>(*mismatch, kRules,
                           {samples.size(), outside_of(samples, bins), right, out.as<Count>(), counts_of_first,
-                           [&](Count i) { return bin_of(bins, samples[i]); }});
+                           [&](Count i) { return bin_of(bins, samples[i]); },
+                           [&](Count i) {
+                             const std::uint32_t bin = bin_of(bins, samples[i]);
+                             if constexpr (requires { bins.edges; })
+                               if (bin > 0 && bin + 1 < bins.edges.size() && bins.edges[bin] == samples[i])
+                                 return bin - 1;
+                             return bin;
+                           }});
         }
         return mismatch;
       });

@@ -145,13 +145,11 @@ TEST(Check, ReportsWhatIsInARanksPrefix) {
     return all;
   };
   scan_from(t, [&](std::size_t) { return op.identity(); });
-  expect_says(t, "scan", "rank 1's scan starts anew");
+  expect_says(t, "scan", "rank 1's scan starts again");
   scan_from(t, [&](std::size_t r) { return totals(0, r + 1); });
   expect_says(t, "scan", "rank 0's prefix contains the total of rank 0 itself");
   scan_from(t, [&](std::size_t r) { return totals(r + 1, 4); });
   expect_says(t, "scan", "rank 0's prefix contains the totals of the ranks after it");
-  scan_from(t, [&](std::size_t) { return totals(0, 4); });
-  expect_says(t, "scan", "rank 0's prefix contains the totals of all ranks");
   scan_from(t, [&](std::size_t r) {
     Map all = op.identity();
     while (r-- > 0) all = op(all, totals(r, r + 1));
@@ -194,9 +192,6 @@ TEST(Check, ReportsWhichKeysARankHas) {
   t = right;
   t.output<Key>(2)[3] = t.output<Key>(2)[4];
   expect_says(t, "sort", "all ranks together have other keys");
-  t = right;
-  std::swap(t.output<Key>(0).back(), t.output<Key>(1)[0]);
-  expect_says(t, "sort", "rank 0 has sorted keys, but some belong to other ranks");
 }
 
 TEST(Check, WantsWholeNumberFloatsExactly) {

@@ -136,14 +136,13 @@ template <typename Bits, typename Value>
 void sort_tiles(std::span<Item<Bits, Value>> items, const Order<Bits>& order, std::size_t tile_items,
                 bool all_cores) {
   const std::size_t n_tiles = (items.size() + tile_items - 1) / tile_items;
-  const std::size_t n_shares = all_cores ? lab::n_shares_of(n_tiles, kTilesWorthAThread) : 1;
-  const auto sort_share = [&](std::size_t share) {
-    for (std::size_t tile = n_tiles * share / n_shares; tile < n_tiles * (share + 1) / n_shares; ++tile) {
+  const std::size_t least = all_cores ? kTilesWorthAThread : n_tiles;
+  lab::on_shares(n_tiles, least, [&](std::size_t, std::size_t tile, std::size_t last) {
+    for (; tile < last; ++tile) {
       const std::size_t first = tile * tile_items;
       sort_one_thread(items.subspan(first, std::min(tile_items, items.size() - first)), order);
     }
-  };
-  lab::on_all_cores(n_shares, sort_share);
+  });
 }
 
 }  // namespace course::radix_sort

@@ -107,7 +107,6 @@ enum class Rung : std::uint32_t {
   onesweep,
   // only in the solutions:
   merge_path,
-  tiles_and_merge,
   counts_first,
   state_of_the_art,
 };

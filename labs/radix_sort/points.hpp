@@ -14,31 +14,33 @@ using lab::Metric;
 inline constexpr lab::Task kTasks[] = {
     {.id = "split",
      .title = "One-bit split",
-     .correctness_points = 14,
-     .efficiency = {{Metric::bytes_ratio, 120, 3}, {Metric::launches, 96, 3}},
+     .correctness_points = 18,
+     .efficiency = {{Metric::bytes_ratio, 120, 5}, {Metric::launches, 96, 5}},
      .reference_us = 353.1},
     {.id = "tile_sort",
      .title = "Tiles in shared memory",
-     .correctness_points = 10,
-     .efficiency = {{Metric::bytes_ratio, 6, 4}, {Metric::barriers, 256, 4, "tile of 1,024 keys"}},
+     .correctness_points = 6,
+     .efficiency = {{Metric::bytes_ratio, 6, 2}, {Metric::barriers, 256, 2, "tile of 1,024 keys"}},
      .speedup = {{15, 1}, {30, 1}},
+     .bonus = true,
      .reference_us = 38.59},
     {.id = "merge",
      .title = "Parallel bitonic merge",
-     .correctness_points = 11,
-     .efficiency = {{Metric::bytes_ratio, 40, 4}, {Metric::launches, 40, 3}},
+     .correctness_points = 8,
+     .efficiency = {{Metric::bytes_ratio, 40, 2}, {Metric::launches, 40, 2}},
      .speedup = {{5, 1}, {10, 1}},
+     .bonus = true,
      .reference_us = 291.7},
     {.id = "digits",
      .title = "Digits of k bits",
-     .correctness_points = 12,
-     .efficiency = {{Metric::bytes_ratio, 11, 5}, {Metric::launches, 24, 3}},
-     .speedup = {{10, 2}, {20, 3}},
+     .correctness_points = 28,
+     .efficiency = {{Metric::bytes_ratio, 11, 8}, {Metric::launches, 24, 5}},
+     .speedup = {{10, 4}, {20, 5}},
      .reference_us = 100.5},
     {.id = "any_key",
      .title = "Any key, either direction",
-     .correctness_points = 11,
-     .speedup = {{15, 2}, {30, 2}}},
+     .correctness_points = 14,
+     .speedup = {{15, 4}, {30, 4}}},
     {.id = "onesweep",
      .title = "One sweep per digit",
      .correctness_points = 9,
@@ -49,7 +51,6 @@ inline constexpr lab::Task kTasks[] = {
 };
 inline constexpr lab::Task kFurtherRungs[] = {
     {.id = "merge_path", .title = "Merging by rank", .section = "merge"},
-    {.id = "tiles_and_merge", .title = "Tiles, then merges", .section = "merge"},
     {.id = "counts_first", .title = "Counts first, longer runs", .section = "state_of_the_art"},
     {.id = "state_of_the_art", .title = "As fast as the multiprocessors"},
 };
@@ -60,7 +61,6 @@ inline constexpr lab::CpuTime kCpuTimes[] = {
     {"tile_sort", "keys_u32_n1048576_random", 14106, 2977},
     {"", "keys_u32_n1048576_random", 16114, 6992},
 };
-inline constexpr std::string_view kFirstJobs[] = {"Job<std::uint32_t, NoValue>"};
 inline constexpr lab::Manifest kManifest{
     .id = "radix_sort",
     .title = "Radix sort",
@@ -69,7 +69,6 @@ inline constexpr lab::Manifest kManifest{
     .tasks = kTasks,
     .further_rungs = kFurtherRungs,
     .cpu_times = kCpuTimes,
-    .first_jobs = kFirstJobs,
 };
 static_assert(lab::adds_up(kManifest));
 

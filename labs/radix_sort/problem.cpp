@@ -160,8 +160,8 @@ std::optional<Cause> last_passes_missing(Rung rung, const Order<Bits>& right, st
                             : fmt::format("this is in order by bits {} to {} alone", right.begin_bit,
                                           right.begin_bit + (n_passes - missing) * digit - 1);
     return Cause{fmt::format("last_passes_missing {}", missing),
-                 fmt::format("{}: the {} left nothing in the output, but wrote to another array or did "
-                             "not run. The number of passes may be odd or even",
+                 fmt::format("{}: the {} wrote to another array than the output, or did not run. The "
+                             "number of passes may be odd or even",
                              left_there, last)};
   }
   return {};
@@ -217,6 +217,21 @@ std::optional<Cause> lost_keys(const Case& c, std::span<const Bits> in, std::spa
       "the output does not hold the keys of the input: some are lost, and others stand there more often"};
 }
 
+// The last tile begins with what its positions without a key hold, as if they had keys.
+template <typename Bits>
+std::optional<Cause> padding_first(const Case& c, std::span<const Bits> in, std::span<const Bits> out) {
+  const std::size_t n_there = in.size() % kTile;
+  if (n_there == 0) return {};
+  const auto last = out.last(n_there);
+  std::vector<Bits> tile(in.end() - static_cast<std::ptrdiff_t>(n_there), in.end());
+  tile.resize(kTile, last[0]);
+  stable_sort_by(tile, order_of<Bits>(c));
+  if (!std::equal(last.begin(), last.end(), tile.begin())) return {};
+  return Cause{"padding_first",
+               "the values of the positions past n come first: while the tile is sorted, these must hold the "
+               "largest key"};
+}
+
 template <typename Bits>
 bool is_in_order(Rung rung, const Order<Bits>& order, std::span<const Bits> keys) {
   const auto before = [&](Bits a, Bits b) { return order.rank(a) < order.rank(b); };
@@ -235,6 +250,8 @@ std::vector<Cause> causes_of_keys(Rung rung, const Case& c, std::span<const Bits
   std::vector<Cause> causes;
   if (auto cause = last_passes_missing(rung, right, in, out)) causes.push_back(std::move(*cause));
   if (auto lost = lost_keys(c, in, out)) {
+    if (auto padding = rung == Rung::tile_sort ? padding_first(c, in, out) : std::nullopt)
+      causes.push_back(std::move(*padding));
     if (causes.empty()) causes.push_back(std::move(*lost));
     return causes;
   }
@@ -358,11 +375,6 @@ constexpr Row kMerges[] = {
     {kKeys, u32, 262144, random, kCounted},
     {kKeys, u32, 1048576, random, kTimed},
 };
-constexpr Row kTilesAndMerge[] = {
-    {keys(0, 3), u32, 8, example, kBoth},
-    {kKeys, u32, {2048, 2049, 5000, 100000}},
-    {kKeys, u32, 7000, kAll},
-};
 constexpr Row kDigits[] = {
     {keys(0, 8), u32, 9000, random, kBoth},
     {kPairs, u32, 5000, skewed, kBoth},
@@ -425,7 +437,6 @@ std::span<const Row> of(Rung rung) {
     case Rung::tile_sort: return kTileSort;
     case Rung::merge:
     case Rung::merge_path: return kMerges;
-    case Rung::tiles_and_merge: return kTilesAndMerge;
     case Rung::digits:
     case Rung::onesweep: return kDigits;
     case Rung::any_key:
@@ -442,10 +453,9 @@ class RadixSortProblem : public Problem {
 
   std::vector<Case> cases(const Task& task) const override {
     const Rung rung = rung_of(task);
-    const bool merges = is_merge(rung) || rung == Rung::tiles_and_merge;
     std::vector<Case> all;
     add_cases(all, table::kSizes, make);
-    add_cases(all, merges ? std::span<const table::Row>(table::kMerging) : table::kByDigits, make);
+    add_cases(all, is_merge(rung) ? std::span<const table::Row>(table::kMerging) : table::kByDigits, make);
     add_cases(all, table::of(rung), make);
     if (rung == Rung::state_of_the_art) add_cases(all, table::kLastRung, make);
     return all;

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: MIT
 // Radix sort: your file. Read labs/radix_sort/lab.hpp (Job), then handouts/04-radix-sort.md.
+// given.cuh in the same folder has functions that your code calls.
 // Work from the top down: each task is one or two kernels and the host function that launches
 // them.
 // Grade one task with
 //   ./lab grade radix_sort --task split
-// Until you write it, a task returns "not implemented". Do not change the given parts.
+// Until you write it, a task returns "not implemented". Do not change the given lines.
 #include "lab/atomic_access.cuh"
 #include "radix_sort/lab.hpp"
 
@@ -15,92 +16,7 @@ inline constexpr unsigned kWarp = 32;    // threads in a warp
 inline constexpr unsigned kWarps = kBlock / kWarp;
 inline constexpr unsigned kFullMask = ~0u;  // every lane of a warp takes part
 
-// Number of blocks that cover n items.
-constexpr unsigned blocks_for(std::uint64_t n, std::uint64_t items_per_block) {
-  return static_cast<unsigned>((n + items_per_block - 1) / items_per_block);
-}
-
-// A tile consists of rows: warp w of a block has n_rows rows of 32 neighbouring items, and lane l has the
-// l-th item of each row. So the loads of a row are coalesced, and the items of a warp are neighbours. Returns
-// the index in the tile of the calling thread's first item; its other items follow 32 apart.
-__device__ unsigned first_place(unsigned n_rows) {
-  return threadIdx.x / kWarp * (n_rows * kWarp) + threadIdx.x % kWarp;
-}
-
-// --- Given: scans. Lab 2 explains them; this lab only uses them.
-
-// The sum of `value` over the lanes up to and including the calling one. All 32 lanes must call it.
-__device__ std::uint32_t warp_inclusive_sum(std::uint32_t value) {
-  for (unsigned offset = 1; offset < kWarp; offset *= 2) {
-    const std::uint32_t below = __shfl_up_sync(kFullMask, value, offset);
-    if (threadIdx.x % kWarp >= offset) value += below;
-  }
-  return value;
-}
-
-// The sum of `value` over the block's threads below the calling one; `total` becomes the sum over all
-// threads. Every thread of a block of kBlock threads must call it. It uses 32 bytes of shared memory and two
-// barriers, so data that was written to shared memory before the call may be read after it.
-__device__ std::uint32_t block_exclusive_sum(std::uint32_t value, std::uint32_t& total) {
-  __shared__ std::uint32_t s_warp_sums[kWarps];
-  const unsigned lane = threadIdx.x % kWarp, warp = threadIdx.x / kWarp;
-  const std::uint32_t inclusive = warp_inclusive_sum(value);
-  if (lane == kWarp - 1) s_warp_sums[warp] = inclusive;
-  __syncthreads();  // every warp's sum is stored before the others read it
-  std::uint32_t before = 0;
-  total = 0;
-  for (unsigned w = 0; w < kWarps; ++w) {
-    if (w < warp) before += s_warp_sums[w];
-    total += s_warp_sums[w];
-  }
-  __syncthreads();  // the sums are read before the next call overwrites them
-  return before + inclusive - value;
-}
-
-inline constexpr unsigned kScanRows = 4;                   // rows of 32 words per warp
-inline constexpr unsigned kScanTile = kBlock * kScanRows;  // words per block
-
-// Scans a tile of words on its own, and stores its sum in d_sums[blockIdx.x]. d_out may be d_in.
-__global__ void scan_tiles(const std::uint32_t* d_in, std::uint32_t* d_out, std::uint64_t n,
-                           std::uint32_t* d_sums) {
-  const unsigned lane = threadIdx.x % kWarp;
-  const std::uint64_t first = std::uint64_t{blockIdx.x} * kScanTile + first_place(kScanRows);
-  std::uint32_t before[kScanRows];  // for each of the thread's words: the sum before it in the warp
-  std::uint32_t carry = 0;
-  for (unsigned row = 0; row < kScanRows; ++row) {
-    const std::uint64_t i = first + row * kWarp;
-    const std::uint32_t value = i < n ? d_in[i] : 0;
-    const std::uint32_t inclusive = warp_inclusive_sum(value);
-    before[row] = carry + inclusive - value;
-    carry += __shfl_sync(kFullMask, inclusive, kWarp - 1);
-  }
-  std::uint32_t total;
-  const std::uint32_t before_lane = block_exclusive_sum(lane == kWarp - 1 ? carry : 0, total);
-  const std::uint32_t before_warp = __shfl_sync(kFullMask, before_lane, 0);
-  for (unsigned row = 0; row < kScanRows; ++row) {
-    const std::uint64_t i = first + row * kWarp;
-    if (i < n) d_out[i] = before_warp + before[row];
-  }
-  if (threadIdx.x == 0) d_sums[blockIdx.x] = total;
-}
-
-__global__ void add_sums(std::uint32_t* d_out, std::uint64_t n, const std::uint32_t* d_sums) {
-  for (unsigned row = 0; row < kScanRows; ++row) {
-    const std::uint64_t i = std::uint64_t{blockIdx.x} * kScanTile + row * kBlock + threadIdx.x;
-    if (i < n) d_out[i] += d_sums[blockIdx.x];
-  }
-}
-
-// d_out[i] = d_in[0] + … + d_in[i - 1] for the n words at d_in, n > 0; d_out may be d_in. d_sums: the job's.
-// One launch for up to 1,024 words, three for up to 1,024 · 1,024, otherwise five.
-void exclusive_scan(const std::uint32_t* d_in, std::uint32_t* d_out, std::uint64_t n, std::uint32_t* d_sums,
-                    CUstream_st* stream) {
-  const unsigned n_tiles = blocks_for(n, kScanTile);
-  scan_tiles<<<n_tiles, kBlock, 0, stream>>>(d_in, d_out, n, d_sums);
-  if (n_tiles == 1) return;
-  exclusive_scan(d_sums, d_sums, n_tiles, d_sums + n_tiles, stream);
-  add_sums<<<n_tiles, kBlock, 0, stream>>>(d_out, n, d_sums);
-}
+#include "radix_sort/given.cuh"
 
 // --- Passes over all keys, from array to array, until every bit is done.
 
@@ -113,12 +29,10 @@ template <typename Bits, typename Value, typename Pass>
 Status by_passes(const Job<Bits, Value>& job, unsigned bits_per_pass, Pass pass) {
   // TODO(student): Do the passes as described above, for every range of bits and every n, also n = 0.
   // (roughly 15 lines)
-  static_cast<void>(bits_per_pass);
-  static_cast<void>(pass);
   return not_implemented(job);
 }
 
-// --- Rung 1, task "split": one bit per pass. Keys whose bit is 0 go to the front, the others behind them,
+// --- Task 1, "split": one bit per pass. Keys whose bit is 0 go to the front, the others behind them,
 // both in order.
 // Limits: bytes_ratio ≤ 120, launches ≤ 96.
 // e marks the keys that go to the front, and its exclusive scan f gives their positions. Only the scan
@@ -143,7 +57,7 @@ Status split(const KeyJob& job) {
   return not_implemented(job);
 }
 
-// --- Rung 2, task "tile_sort": every tile of kTile keys is sorted on its own, in shared memory.
+// --- Task 2, "tile_sort" (bonus): every tile of kTile keys is sorted on its own, in shared memory.
 // Limits: bytes_ratio ≤ 6, barriers per tile of 1,024 keys ≤ 256 (2 a bit are enough).
 inline constexpr unsigned kTileRows = kTile / kBlock;  // rows of 32 keys per warp
 
@@ -159,7 +73,7 @@ Status tile_sort(const KeyJob& job) {
   return not_implemented(job);
 }
 
-// --- Rung 3, task "merge": sorted tiles become one sorted array. Neighbouring runs are merged in pairs,
+// --- Task 3, "merge" (bonus): sorted tiles become one sorted array. Neighbouring runs are merged in pairs,
 // until one is left.
 // Limits: bytes_ratio ≤ 40, launches ≤ 40.
 // A merge of two ascending runs of m keys is a network of log2(2m) stages. In each stage every key has one
@@ -198,50 +112,11 @@ Status merge(const KeyJob& job) {
   return not_implemented(job);
 }
 
-// --- Rung 4, task "digits": 8 bits per pass. A pass has three steps: count the keys of each digit in each
+// --- Task 4, "digits": 8 bits per pass. A pass has three steps: count the keys of each digit in each
 // tile (histogram); compute where each tile's keys of each digit start (scan); move each key to its position
 // (scatter). A pass is stable if the keys of a digit keep their order inside a tile, and the tiles keep
 // theirs.
 // Limits: bytes_ratio ≤ 11, launches ≤ 24.
-inline constexpr unsigned kDigitBits = 8;
-inline constexpr unsigned kDigits = 1u << kDigitBits;
-static_assert(kDigits == kBlock, "one thread per digit");
-
-// Keys that a thread takes in a pass, one per row: 64 bytes of them.
-template <typename Bits>
-inline constexpr unsigned kRows = 64 / sizeof(Bits);
-template <typename Bits>
-inline constexpr unsigned kPassTile = kBlock* kRows<Bits>;  // keys per block
-
-// The bits of a key to flip so that keys of its kind sort like unsigned numbers: one set of bits for keys
-// whose top bit is 0, one for the others.
-template <typename Bits>
-struct Flips {
-  Bits of_positive, of_negative;
-  __device__ Bits operator()(Bits key) const {
-    return key ^ (key >> (8 * sizeof(Bits) - 1) != 0 ? of_negative : of_positive);
-  }
-};
-
-// Extracts the bits first_bit … first_bit + n_bits - 1 of a key, after the flips.
-template <typename Bits>
-struct DigitOf {
-  Flips<Bits> flips;
-  unsigned first_bit, n_bits;
-  __device__ unsigned last() const { return (1u << n_bits) - 1; }
-  __device__ unsigned operator()(Bits key) const {
-    return static_cast<unsigned>(flips(key) >> first_bit) & last();
-  }
-};
-
-// d_counts[digit * n_tiles + tile]: how many of the tile's keys have the digit, for all digits up to
-// digit_of.last(). One block per tile.
-template <typename Bits>
-__global__ void k04_histogram(const Bits* d_keys, std::uint64_t n, DigitOf<Bits> digit_of,
-                              std::uint32_t* d_counts) {
-  // TODO(student): Count the tile's digits in shared memory, then store the counts. (roughly 10 lines)
-}
-
 // The shared memory that rank_in_tile needs.
 struct RankSpace {
   std::uint32_t count[kWarps][kDigits];  // keys of each warp by digit; then the warp's first rank of it
@@ -251,7 +126,6 @@ struct RankSpace {
 // The lanes whose `digit` equals that of the calling one. All 32 lanes must call it.
 __device__ unsigned lanes_of_digit(unsigned digit, unsigned n_bits) {
   // TODO(student): Find the lanes that have the same digit as the calling one. (roughly 7 lines)
-  static_cast<void>(n_bits);
   return kFullMask & digit;
 }
 
@@ -265,31 +139,7 @@ __device__ std::uint32_t rank_in_tile(const unsigned (&digit)[kKeys], unsigned n
                                       std::uint32_t (&rank)[kKeys]) {
   // TODO(student): Rank the keys by digit, and keys with the same digit in the tile's order. (roughly 25
   // lines)
-  static_cast<void>(digit);
-  static_cast<void>(n_bits);
-  static_cast<void>(s);
-  static_cast<void>(rank);
   return 0;
-}
-
-// Moves a tile's items to their output positions through shared memory, so that each digit's keys are stored
-// to consecutive addresses. The item with rank j and digit d goes to s_offset[d] + j (modulo 2^32); ranks
-// from n_here on have no item. Every thread must call it, after a barrier that follows the writes to
-// s_offset. d_values_in: the tile's values.
-template <typename Bits, typename Value>
-__device__ void exchange_and_store(const Bits (&key)[kRows<Bits>], const std::uint32_t (&rank)[kRows<Bits>],
-                                   std::uint64_t n_here, DigitOf<Bits> digit_of,
-                                   const std::uint32_t* s_offset, const Value* d_values_in,
-                                   const Items<Bits, Value>& to) {
-  // TODO(student): Bring the keys into the order of their ranks in shared memory, then store each at its
-  // position in the output. Move the values in the same way. (roughly 25 lines)
-  static_cast<void>(key);
-  static_cast<void>(rank);
-  static_cast<void>(n_here);
-  static_cast<void>(digit_of);
-  static_cast<void>(s_offset);
-  static_cast<void>(d_values_in);
-  static_cast<void>(to);
 }
 
 // d_starts[digit * n_tiles + tile]: where the tile's keys of the digit go. One block per tile.
@@ -303,7 +153,6 @@ __global__ void k04_scatter(Items<const Bits, const Value> from, std::uint64_t n
 template <typename Bits, typename Value>
 Status sort_by_digits(const Job<Bits, Value>& job, Flips<Bits> flips) {
   // TODO(student): Sort with kDigitBits bits per pass, through by_passes. (roughly 9 lines)
-  static_cast<void>(flips);
   return not_implemented(job);
 }
 
@@ -313,14 +162,12 @@ Status digits(const Job<Bits, Value>& job) {
   return sort_by_digits(job, Flips<Bits>{0, 0});
 }
 
-// --- Rung 5, task "any_key": signed and float keys, 64 bits, descending order, and sorting by a few bits
+// --- Task 5, "any_key": signed and float keys, 64 bits, descending order, and sorting by a few bits
 // only.
 template <typename Bits>
 Flips<Bits> flips_for(KeyKind kind, bool descending) {
   // TODO(student): Choose the bits to flip, so that the order as unsigned numbers is the order of this kind
   // of key. (roughly 8 lines)
-  static_cast<void>(kind);
-  static_cast<void>(descending);
   return {0, 0};
 }
 
@@ -330,33 +177,10 @@ Status any_key(const Job<Bits, Value>& job) {
   return not_implemented(job);
 }
 
-// --- Rung 6, task "onesweep" (bonus): every pass reads the keys once. The digits of all passes are counted
+// --- Task 6, "onesweep" (bonus): every pass reads the keys once. The digits of all passes are counted
 // at the start, because these counts do not depend on the order of the keys. A tile still needs the number of
 // keys of each digit in the tiles before it; it finds it by looking back at them.
 // Limits: bytes_ratio ≤ 7.5, launches ≤ 8.
-inline constexpr unsigned kMaxPasses = 64 / kDigitBits;
-
-// The status of a tile for one digit, in one word, so a reader always sees a status and its count together:
-// 0, nothing is available; kOwn, the count of the tile's own keys (aggregate available); kAll, the count of
-// the tile and all tiles before it (prefix available).
-inline constexpr std::uint32_t kOwn = 1u << 30, kAll = 2u << 30, kCountMask = kOwn - 1;
-
-// The parts of job.d_counts, all of which must be 0 when the sort begins.
-struct Sweep {
-  std::uint32_t* d_starts;   // [pass][digit]: keys of the digit; then where they start in the pass's output
-  std::uint32_t* d_tickets;  // [pass]: how many tiles have been taken
-  std::uint32_t* d_words;    // [pass][tile][digit]
-  std::uint64_t n_words;     // of all parts together
-};
-inline Sweep sweep_in(std::uint32_t* d_counts, std::uint64_t n_passes, std::uint64_t n_tiles) {
-  Sweep sweep{};
-  sweep.d_starts = d_counts;
-  sweep.d_tickets = sweep.d_starts + n_passes * kDigits;
-  sweep.d_words = sweep.d_tickets + n_passes;
-  sweep.n_words = n_passes * kDigits + n_passes + n_passes * n_tiles * kDigits;
-  return sweep;
-}
-
 // Adds to d_starts[pass * kDigits + digit] the number of keys with that digit, for every pass of bits
 // [begin_bit, end_bit). Works for any grid: a thread takes many keys.
 template <typename Bits>
@@ -376,8 +200,6 @@ __global__ void k06_starts(std::uint32_t* d_starts) {
 __device__ std::uint32_t look_back(std::uint32_t* d_words, unsigned tile, std::uint32_t own) {
   // TODO(student): Add up what the tiles before have published for this digit, then publish the prefix.
   // (roughly 10 lines)
-  static_cast<void>(d_words);
-  static_cast<void>(tile);
   return own;
 }
 
@@ -398,8 +220,6 @@ template <typename Bits, typename Value, typename Launch>
 Status sweep_by_digits(const Job<Bits, Value>& job, unsigned tile_items, Launch launch) {
   // TODO(student): Prepare the sweep's memory, launch the kernels that count and scan, then do the passes.
   // (roughly 20 lines)
-  static_cast<void>(tile_items);
-  static_cast<void>(launch);
   return not_implemented(job);
 }
 

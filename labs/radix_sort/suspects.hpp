@@ -50,14 +50,21 @@ void sort_runs_by(std::vector<Bits>& keys, const Order<Bits>& order, std::uint64
   }
 }
 
-// The stages of task merge without the flip: the second run of a pair is not read backwards.
+// The stages of task merge. Without the flip, the second run of a pair is not read backwards. `without`: the
+// stride of stages that are left out.
 template <typename Bits>
-void merge_without_flip(std::vector<Bits>& keys) {
+void merge_by_stages(std::vector<Bits>& keys, bool flips, std::uint64_t without) {
   for (std::uint64_t run = kTile; run < keys.size(); run *= 2) {
-    for (std::uint64_t stride = run; stride > 0; stride /= 2) {
-      for (std::uint64_t low = 0; low + stride < keys.size(); ++low)
-        if (low / stride % 2 == 0 && keys[low + stride] < keys[low]) std::swap(keys[low], keys[low + stride]);
-    }
+    const auto stage = [&](std::uint64_t stride, auto high_of) {
+      for (std::uint64_t low = 0; low < keys.size(); ++low) {
+        const std::uint64_t high = high_of(low);
+        if (low / stride % 2 == 0 && high < keys.size() && keys[high] < keys[low])
+          std::swap(keys[low], keys[high]);
+      }
+    };
+    if (flips) stage(run, [&](std::uint64_t low) { return low / run * run * 2 + 2 * run - 1 - low; });
+    for (std::uint64_t stride = flips ? run / 2 : run; stride > 0; stride /= 2)
+      if (stride != without) stage(stride, [&](std::uint64_t low) { return low + stride; });
   }
 }
 
@@ -70,9 +77,13 @@ class Suspects {
         {"nothing_moved", [](std::vector<Bits>&) {}, "this is the input as it was: nothing was moved"});
     add_runs(n);
     if (is_merge(rung)) {
-      all.push_back(
-          {"no_flip", [](std::vector<Bits>& keys) { merge_without_flip(keys); },
-           "this is what the stages give without the flip: the second run of a pair must be met backwards"});
+      all.push_back({"no_flip", [](std::vector<Bits>& keys) { merge_by_stages(keys, false, 0); },
+                     "this is what the stages give without the flip: the second run of a pair must be read "
+                     "from its end"});
+      for (std::uint64_t stride = 1; stride < n; stride *= 2)
+        all.push_back({fmt::format("stage_missing {}", stride),
+                       [stride](std::vector<Bits>& keys) { merge_by_stages(keys, true, stride); },
+                       fmt::format("this is what the stages give without those of stride {}", stride)});
       return;
     }
     add_orders();
@@ -114,7 +125,7 @@ class Suspects {
     }
     const char* advice = is_merge(rung_)            ? "merge on until one is left"
                          : rung_ == Rung::tile_sort ? "sort each tile as a whole"
-                                                    : "what the tiles hold together decides where a key goes";
+                                                    : "a key's place depends on the counts of all tiles";
     // After a wrong merge, too, the last few keys can stand as they did.
     const std::uint64_t telling = is_merge(rung_) ? 8 : 1;
     for (std::uint64_t run = 256; run + telling <= n; run *= 2) {
@@ -132,32 +143,11 @@ class Suspects {
           "as_unsigned", [](auto& o) { o.kind = KeyKind::unsigned_number; },
           "this is the order of the bits as unsigned numbers: flip them as the kind of key asks for");
     }
-    if (right_.kind != KeyKind::unsigned_number) {
-      add_sort(
-          "only_positive_flipped",
-          [right = right_](std::vector<Bits>& keys) {
-            constexpr Bits kTop = Bits{1} << (8 * sizeof(Bits) - 1);
-            Order<Bits> order = right;
-            order.kind = KeyKind::unsigned_number;
-            std::ranges::stable_sort(
-                keys, [&](Bits a, Bits b) { return order.rank(a | kTop) < order.rank(b | kTop); });
-          },
-          "negative keys stand among the positive ones: the flips must set the sign bit of positive keys and "
-          "clear that of negative ones");
-    }
     if (right_.kind == KeyKind::floating) {
       add_with(
           "as_signed", [](auto& o) { o.kind = KeyKind::signed_number; },
           "this is the order of the bits as signed numbers: of two negative floats the one with the "
           "larger bits is the smaller one");
-      add_sort(
-          "zeros_equal",
-          [right = right_](std::vector<Bits>& keys) {
-            constexpr Bits kMinusZero = Bits{1} << (8 * sizeof(Bits) - 1);
-            const auto rank = [&](Bits key) { return right.rank(key == kMinusZero ? Bits{0} : key); };
-            std::ranges::stable_sort(keys, [&](Bits a, Bits b) { return rank(a) < rank(b); });
-          },
-          "-0.0 and 0.0 are taken for equal: by their bits -0.0 comes before 0.0");
     }
     add_with(
         "other_direction", [](auto& o) { o.descending = !o.descending; },
@@ -172,6 +162,13 @@ class Suspects {
           fmt::format("this is in order by all bits: only bits {} to {} count, and keys that are equal "
                       "there keep their order",
                       right_.begin_bit, static_cast<int>(right_.end_bit) - 1));
+      const unsigned n_bits = right_.end_bit - right_.begin_bit;
+      for (const unsigned end : {n_bits, std::min<unsigned>((n_bits + 7) / 8 * 8, 8 * sizeof(Bits))})
+        if (right_.begin_bit != 0)
+          add_with(
+              fmt::format("bits_from_0 {}", end), [end](auto& o) { o.begin_bit = 0, o.end_bit = end; },
+              fmt::format("this is in order by bits 0 to {}: the first digit begins at begin_bit = {}",
+                          end - 1, right_.begin_bit));
       if (right_.begin_bit != 0)
         add_with(
             "bits_below", [](auto& o) { o.begin_bit = 0; },

@@ -7,34 +7,17 @@
 #include <span>
 #include <vector>
 
-#include "lab/all_cores.hpp"
+#include "lab/baselines.hpp"
 
 namespace course::reduction {
 
-// n - 1 operations, n - 1 steps.
 template <typename T, typename Op>
 typename Op::Value fold_one_thread(std::span<const T> items, Op op) {
-  typename Op::Value total = op.identity();
-  for (const T& item : items) total = op(total, static_cast<typename Op::Value>(item));
-  return total;
+  return lab::reduce_one_thread(items, op, op.identity());
 }
-
-// Each core reduces a contiguous share; then the partial results are combined in order. n / cores + cores
-// steps.
 template <typename T, typename Op>
 typename Op::Value fold_all_cores(std::span<const T> items, Op op) {
-  constexpr std::size_t kWorthAThread =
-      1 << 16;  // items; starting a thread costs about as much as reducing them
-  const std::size_t n_shares = lab::n_shares_of(items.size(), kWorthAThread);
-  std::vector<typename Op::Value> partials(n_shares, op.identity());
-  const auto fold_share = [&](std::size_t share) {
-    const std::size_t first = items.size() * share / n_shares, last = items.size() * (share + 1) / n_shares;
-    partials[share] = fold_one_thread(items.subspan(first, last - first), op);
-  };
-  lab::on_all_cores(n_shares, fold_share);
-  typename Op::Value total = op.identity();
-  for (const auto& partial : partials) total = op(total, partial);
-  return total;
+  return lab::reduce_all_cores(items, op, op.identity());
 }
 
 // Recursive halving, in place: combines the lower half with the upper half until one value is left. If the

@@ -7,7 +7,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <limits>
 #include <map>
 #include <utility>
 #include <vector>
@@ -95,88 +94,6 @@ std::string sum_in_32_bits(const Facts<T, Op>& f) {
   return "";
 }
 
-// An integer sum that was computed in a floating-point type: it loses low digits and saturates at the ends of
-// the integer's range.
-template <typename T, typename Op>
-std::string integers_in_floats(const Facts<T, Op>& f) {
-  using Value = typename Op::Value;
-  if constexpr (std::is_integral_v<Value>) {
-    if (f.id() != OpId::sum) return "";
-    const long double exact = exact_sum(f.items).value(), got = static_cast<long double>(f.got);
-    constexpr auto kMin = std::numeric_limits<Value>::min(), kMax = std::numeric_limits<Value>::max();
-    const bool fits = exact >= static_cast<long double>(kMin) && exact <= static_cast<long double>(kMax);
-    const bool sticks = !fits && (f.got == kMin || f.got == kMax);
-    // A float has 24 significant bits, a double 53.
-    const bool short_enough = sizeof(Value) == 4
-                                  ? got == static_cast<long double>(static_cast<float>(f.got))
-                                  : got == static_cast<long double>(static_cast<double>(f.got));
-    const bool rounded =
-        fits && short_enough && std::abs(exact) > 0x1p24L && std::abs(got - exact) <= 1e-4L * std::abs(exact);
-    // Partial sums wrapped around, which is right, but were rounded: this many zero bits at the end are no
-    // coincidence.
-    constexpr long double kLarge = sizeof(Value) == 4 ? 0x1p30L : 0x1p59L;
-    const long double wrapped = f.expected.value;
-    const bool passed_through =
-        short_enough && std::abs(wrapped) > kLarge && std::abs(got - wrapped) <= 1e-6L * std::abs(wrapped);
-    if (sticks || rounded || passed_through)
-      return "the integers were added in a floating-point type, which rounds large sums: keep them in "
-             "Op::Value";
-  }
-  return "";
-}
-
-template <typename T, typename Op>
-std::string added_instead_of_op(const Facts<T, Op>& f) {
-  using Value = typename Op::Value;
-  if (f.id() == OpId::sum || f.id() == OpId::mean) return "";
-  long double total = 0;
-  if constexpr (std::is_integral_v<Value>)
-    total = static_cast<long double>(fold_one_thread(f.items, Sum<T>{}));
-  else
-    total = exact_sum(f.items).value();
-  // If the block size is a power of two, its last positions hold identities, level by level, and these are
-  // combined, too.
-  for (std::uint64_t block = 16; block <= 4096; block *= 2) {
-    std::uint64_t n_identities = 0;
-    for (std::uint64_t n = f.c.n, n_blocks = 0; block > 16 && n_blocks != 1; n = n_blocks) {
-      n_blocks = std::max<std::uint64_t>((n + block - 1) / block, 1);
-      n_identities += n_blocks * block - n;
-    }
-    bool is_sum = false;
-    if constexpr (std::is_integral_v<Value>) {
-      using U = std::make_unsigned_t<Value>;
-      const auto identities =
-          static_cast<Value>(static_cast<U>(n_identities) * static_cast<U>(f.op.identity()));
-      const Value with = lab::wrapping_add(static_cast<Value>(total), identities);
-      is_sum = f.got == with && static_cast<long double>(with) != f.expected.value;
-    } else {
-      const auto with = n_identities == 0 ? total
-                                          : total + static_cast<long double>(n_identities) *
-                                                        static_cast<long double>(f.op.identity());
-      is_sum = f.tells(with) && f.is(with);
-    }
-    if (is_sum)
-      return fmt::format(
-          "this is the sum of the items, and their {} was asked for: combine with op(a, b), not +",
-          name_of(f.id()));
-  }
-  return "";
-}
-
-template <typename F>
-std::string counted_twice(const F& f) {
-  using Value = typename F::Value;
-  if ((f.id() != OpId::sum && f.id() != OpId::mean) || f.c.n == 0 || f.expected.value == 0) return "";
-  if constexpr (std::is_integral_v<Value>) {
-    const auto right = static_cast<Value>(f.expected.value);
-    if (f.has_telling_integers() && f.got == lab::wrapping_add(right, right))
-      return "every item was combined twice";
-  } else if (f.is(2 * f.expected.value)) {
-    return "every item was combined twice";
-  }
-  return "";
-}
-
 // --- Mistakes in the tree over a block. These rules compute what a kernel with the mistake gives.
 
 // Whether a result that equals another value by chance is unlikely.
@@ -192,6 +109,34 @@ bool explains(const F& f, typename F::Value value) {
   if constexpr (std::is_integral_v<typename F::Value>)
     return f.got == value && static_cast<long double>(value) != f.expected.value;
   return f.is(static_cast<long double>(value)) && f.tells(static_cast<long double>(value));
+}
+
+template <typename T, typename Op>
+std::string added_instead_of_op(const Facts<T, Op>& f) {
+  using Value = typename Op::Value;
+  if (f.id() == OpId::sum || f.id() == OpId::mean) return "";
+  // If the block size is a power of two, its last positions hold identities, level by level, and these are
+  // combined, too.
+  for (std::uint64_t block = 16; block <= 4096; block *= 2) {
+    std::uint64_t n_identities = 0;
+    for (std::uint64_t n = f.c.n, n_blocks = 0; block > 16 && n_blocks != 1; n = n_blocks) {
+      n_blocks = std::max<std::uint64_t>((n + block - 1) / block, 1);
+      n_identities += n_blocks * block - n;
+    }
+    Value sum;
+    if constexpr (std::is_integral_v<Value>) {
+      const auto identities = n_identities * static_cast<std::uint64_t>(f.op.identity());
+      sum = lab::wrapping_add(fold_one_thread(f.items, Sum<T>{}), static_cast<Value>(identities));
+    } else {
+      sum = static_cast<Value>(exact_sum(f.items).value());
+      if (n_identities > 0) sum += static_cast<Value>(n_identities) * f.op.identity();
+    }
+    if (explains(f, sum))
+      return fmt::format(
+          "this is the sum of the items, and their {} was asked for: combine with op(a, b), not +",
+          name_of(f.id()));
+  }
+  return "";
 }
 
 // Reduces blocks of `block` items with reduce_block(items of a block, filled up with identities; index of the
@@ -215,93 +160,77 @@ typename F::Value by_blocks(const F& f, std::size_t block, ReduceBlock reduce_bl
   return f.op.finish(values[0]);
 }
 
-// The rounds of a tree down to the stride `last`. round(a, b, stride) combines a value with its partner's.
-template <typename Value, typename Round>
-void tree(std::vector<Value>& values, std::size_t last, Round round) {
-  for (std::size_t stride = values.size() / 2; stride >= last; stride /= 2)
-    for (std::size_t i = 0; i < stride; ++i) values[i] = round(values[i], values[i + stride], stride);
+// Whether `got` is what blocks of some size, from `least` to `most` items, give with reduce_block, as
+// by_blocks calls it. Gives that size, or 0.
+template <typename F, typename ReduceBlock>
+std::size_t block_that_gives(const F& f, std::size_t least, std::size_t most, ReduceBlock reduce_block) {
+  for (std::size_t block = least; has_telling_items(f) && block <= most; block *= 2)
+    if (explains(f, by_blocks(f, block, reduce_block))) return block;
+  return 0;
 }
 
-template <typename F>
-std::string one_side_twice(const F& f) {
-  using Value = typename F::Value;
-  if (!has_telling_items(f)) return "";
-  for (std::size_t block = 32; block <= 1024; block *= 2)
-    for (const bool own : {true, false}) {
-      const Value value = by_blocks(f, block, [&](std::vector<Value>& values, std::size_t) {
-        tree(values, 1, [&](Value a, Value b, std::size_t) { return f.op(f.op(a, own ? a : b), b); });
-        return values[0];
-      });
-      if (explains(f, value))
-        return fmt::format(
-            "in every round of the tree, {} is combined twice, as in x += op(x, y): a round is x = op(x, y)",
-            own ? "the thread's own value" : "the partner's value");
-    }
+// Reduces values by the rounds of a tree, down to the stride `last`. round(a, b, stride) combines a value
+// with its partner's.
+template <typename Value, typename Round>
+Value tree(std::vector<Value>& values, std::size_t last, Round round) {
+  for (std::size_t stride = values.size() / 2; stride >= last; stride /= 2)
+    for (std::size_t i = 0; i < stride; ++i) values[i] = round(values[i], values[i + stride], stride);
+  return values[0];
+}
+
+std::string one_side_twice(const auto& f) {
+  for (const bool own : {true, false}) {
+    const auto round = [&](auto a, auto b, std::size_t) { return f.op(f.op(a, own ? a : b), b); };
+    if (block_that_gives(f, 32, 1024, [&](auto& values, std::size_t) { return tree(values, 1, round); }) != 0)
+      return fmt::format(
+          "in every round of the tree, {} is combined twice, as in x += op(x, y): a round is x = op(x, y)",
+          own ? "the thread's own value" : "the partner's value");
+  }
   return "";
 }
 
-template <typename F>
-std::string round_left_out(const F& f) {
-  using Value = typename F::Value;
-  if (!has_telling_items(f)) return "";
-  for (std::size_t block = 64; block <= 1024; block *= 2)
-    for (std::size_t missing = 1; missing < block; missing *= 2) {
-      // What is missing is the end of the array: more likely rest_left_out.
-      if (missing >= 32 && f.c.n <= 2 * missing) continue;
-      const Value value = by_blocks(f, block, [&](std::vector<Value>& values, std::size_t) {
-        tree(values, 1,
-             [&](Value a, Value b, std::size_t stride) { return stride == missing ? a : f.op(a, b); });
-        return values[0];
-      });
-      if (explains(f, value))
-        return fmt::format(
-            "the round in which values {} apart are combined is missing: of each {} items the second half "
-            "was left out",
-            missing, 2 * missing);
-    }
+std::string round_left_out(const auto& f) {
+  for (std::size_t missing = 1; missing < 1024; missing *= 2) {
+    // What is missing is the end of the array: more likely rest_left_out.
+    if (missing >= 32 && f.c.n <= 2 * missing) continue;
+    const auto round = [&](auto a, auto b, std::size_t stride) { return stride == missing ? a : f.op(a, b); };
+    const auto reduce_block = [&](auto& values, std::size_t) { return tree(values, 1, round); };
+    if (block_that_gives(f, std::max<std::size_t>(64, 2 * missing), 1024, reduce_block) != 0)
+      return fmt::format(
+          "the round in which values {} apart are combined is missing: of each {} items the second half "
+          "was left out",
+          missing, 2 * missing);
+  }
   return "";
 }
 
 // Shuffles that give lane 0 its own value: __shfl_up_sync. Before them, a block's values are reduced to 32.
-template <typename F>
-std::string lane_0_combined_itself(const F& f) {
-  using Value = typename F::Value;
-  if (!has_telling_items(f)) return "";
-  for (std::size_t block = 32; block <= 1024; block *= 2) {
-    const Value value = by_blocks(f, block, [&](std::vector<Value>& values, std::size_t) {
-      tree(values, 32, [&](Value a, Value b, std::size_t) { return f.op(a, b); });
-      for (int k = 0; k < 5; ++k) values[0] = f.op(values[0], values[0]);
-      return values[0];
-    });
-    if (explains(f, value))
-      return "lane 0 has combined its own value with itself five times: it must get the values of the lanes "
-             "above it, with __shfl_down_sync and offsets 16, 8, 4, 2 and 1";
-  }
-  return "";
+std::string lane_0_combined_itself(const auto& f) {
+  const auto block = block_that_gives(f, 32, 1024, [&](auto& values, std::size_t) {
+    auto of_lane = tree(values, 32, [&](auto a, auto b, std::size_t) { return f.op(a, b); });
+    for (int k = 0; k < 5; ++k) of_lane = f.op(of_lane, of_lane);
+    return of_lane;
+  });
+  if (block == 0) return "";
+  return "lane 0 has combined its own value with itself five times: it must get the values of the lanes "
+         "above it, with __shfl_down_sync and offsets 16, 8, 4, 2 and 1";
 }
 
 // The index lacks blockIdx: every block of a launch has the result of the first one.
-template <typename F>
-std::string first_block_repeated(const F& f) {
-  using Value = typename F::Value;
-  if (!has_telling_items(f)) return "";
-  for (std::size_t block = 32; block <= 4096 && block < f.c.n; block *= 2) {
-    Value of_first = f.op.identity();
-    const Value value = by_blocks(f, block, [&](std::vector<Value>& values, std::size_t first) {
-      if (first > 0) return of_first;
-      tree(values, 1, [&](Value a, Value b, std::size_t) { return f.op(a, b); });
-      return of_first = values[0];
-    });
-    if (explains(f, value))
-      return fmt::format(
-          "every block reduced the first {} items: the index of a thread's item must contain blockIdx.x",
-          block);
-  }
-  return "";
+std::string first_block_repeated(const auto& f) {
+  auto of_first = f.op.identity();
+  const auto block =
+      block_that_gives(f, 32, std::min<std::size_t>(f.c.n - 1, 4096), [&](auto& values, std::size_t first) {
+        if (first == 0) of_first = tree(values, 1, [&](auto a, auto b, std::size_t) { return f.op(a, b); });
+        return of_first;
+      });
+  if (block == 0) return "";
+  return fmt::format(
+      "every block reduced the first {} items: the index of a thread's item must contain blockIdx.x", block);
 }
 
-// The loop over the array advances by less than the whole grid: every block also reads what the blocks after it
-// read. Groups are the items that a block loads at once, in words of 16 bytes or alone.
+// The loop over the array advances by less than the whole grid: every block also reads what the blocks after
+// it read. Groups are the items that a block loads at once, in words of 16 bytes or alone.
 template <typename F>
 std::string stride_of_a_block(const F& f) {
   using Value = typename F::Value;
@@ -337,6 +266,16 @@ std::string stride_of_a_block(const F& f) {
   return "";
 }
 
+// A guard such as gid + 1 < n. (Of one item, that leaves the identity.)
+template <typename T, typename Op>
+std::string last_item_lost(const Facts<T, Op>& f) {
+  if (f.c.n == 0) return "";
+  if (f.c.n > 1 && !has_telling_items(f)) return "";
+  return explains(f, f.op.finish(fold_one_thread(f.items.first(f.items.size() - 1), f.op)))
+             ? fmt::format("the last item, d_in[{}], was left out", f.c.n - 1)
+             : "";
+}
+
 // `got` is the result of the first items only.
 template <typename T, typename Op>
 std::string rest_left_out(const Facts<T, Op>& f) {
@@ -344,7 +283,8 @@ std::string rest_left_out(const Facts<T, Op>& f) {
   typename Op::Value total = f.op.identity();
   for (std::size_t i = 0; i + 1 < f.items.size(); ++i) {
     total = f.op(total, static_cast<typename Op::Value>(f.items[i]));
-    if (total == f.got)
+    const bool is_tile = (i + 1) % 32 == 0 || i + 2 < f.items.size();  // else last_item_lost says so
+    if (total == f.got && is_tile)
       return i == 0 ? "this is the first item alone: no other one was combined with it"
                     : fmt::format("this is the {} of the first {} of the {} items: the rest was left out",
                                   name_of(f.id()), i + 1, f.c.n);
@@ -358,9 +298,8 @@ template <typename T, typename Op>
 std::string items_off(const Facts<T, Op>& f) {
   using Value = typename Op::Value;
   if constexpr (std::is_integral_v<Value>) {
-    // If all of many are there twice, counted_twice says so; a few may be all of a part.
     // In a long array only few at once, so that hardly any other items match by chance.
-    constexpr std::size_t kMax = 2048, kTelling = 32, kMaxOfLong = 16384, kFew = 32;
+    constexpr std::size_t kMax = 2048, kMaxOfLong = 16384, kFew = 32;
     const std::size_t n = f.items.size();
     if (f.id() != OpId::sum || !f.has_telling_integers() || n < 2 || n > kMaxOfLong) return "";
     using U = std::make_unsigned_t<Value>;
@@ -375,7 +314,7 @@ std::string items_off(const Facts<T, Op>& f) {
       up_to += static_cast<U>(static_cast<Value>(f.items[i]));
       for (const bool twice : {false, true}) {
         const std::size_t begin = from(static_cast<U>(up_to - (twice ? got - right : right - got)));
-        if (begin > i || (i + 1 == n && (!twice || (begin == 0 && n >= kTelling)))) continue;
+        if (begin > i || (i + 1 == n && !twice)) continue;
         if (n > kMax && i - begin >= kFew) continue;
         const char* what = twice ? "combined twice" : "left out";
         return begin == i ? fmt::format("d_in[{}] was {}", i, what)
@@ -403,16 +342,6 @@ std::string one_by_one(const Facts<T, Op>& f) {
   return "";
 }
 
-template <typename F>
-std::string nearly_right(const F& f) {
-  if constexpr (std::is_floating_point_v<typename F::Value>) {
-    if ((f.id() == OpId::sum || f.id() == OpId::mean) && f.c.n > 4096 && f.tells(0) &&
-        std::abs(static_cast<long double>(f.got) - f.expected.value) <= 1e-3L * std::abs(f.expected.value))
-      return "nearly right, but the difference is larger than rounding can explain";
-  }
-  return "";
-}
-
 template <typename T, typename Op>
 constexpr Rule<Facts<T, Op>> kRules[] = {
     {"no_item", no_item<Facts<T, Op>>, false, "this is the identity: no item was combined into the result"},
@@ -420,18 +349,16 @@ constexpr Rule<Facts<T, Op>> kRules[] = {
     {"finish_forgotten", finish_forgotten<Facts<T, Op>>},
     {"finished_twice", finished_twice<Facts<T, Op>>},
     {"sum_in_32_bits", sum_in_32_bits<T, Op>},
-    {"integers_in_floats", integers_in_floats<T, Op>},
     {"added_instead_of_op", added_instead_of_op<T, Op>},
-    {"counted_twice", counted_twice<Facts<T, Op>>},
     {"lane_0_combined_itself", lane_0_combined_itself<Facts<T, Op>>},
     {"one_side_twice", one_side_twice<Facts<T, Op>>},
     {"round_left_out", round_left_out<Facts<T, Op>>},
     {"first_block_repeated", first_block_repeated<Facts<T, Op>>},
     {"stride_of_a_block", stride_of_a_block<Facts<T, Op>>},
+    {"last_item_lost", last_item_lost<T, Op>},
     {"items_off", items_off<T, Op>},
     {"rest_left_out", rest_left_out<T, Op>},
     {"one_by_one", one_by_one<T, Op>},
-    {"nearly_right", nearly_right<Facts<T, Op>>, true},
 };
 
 }  // namespace course::reduction

@@ -178,11 +178,11 @@ using Row = CaseRow<OpId>;
 constexpr Row kCases[] = {
     // Sizes: 0, 1, and around a warp, a block, two blocks, and 1,024 threads.
     {sum, i32, {0, 1, 2, 31, 32, 33, 255, 256, 511, 512, 513, 1023, 1024, 1025}},
-    // Two blocks, the second with one item; a last block that is half full; three levels of blocks of 256. All
-    // checkers are on.
+    // Two blocks, the second with one item; a last block that is half full; three levels of blocks of 256.
+    // All checkers are on.
     {sum, i32, {257, 3000, 65537}, random, kBoth},
-    // More partial results than one block of 1,024 threads, or two levels of 512 · 512 items, can reduce; 2^k ±
-    // 1.
+    // More partial results than one block of 1,024 threads, or two levels of 512 · 512 items, can reduce; 2^k
+    // ± 1.
     {sum, i32, {65535, 65536, 262145, 524289, 1048575, 1048577, 4194307}},
     {sum, i32, kThreeTurns, random, kBoth, 0, 1},
     {sum, i32, 2 * kThreeTurns, random, kCorrectness, 0, 2},
@@ -205,8 +205,8 @@ constexpr Row kCases[] = {
     {sum, f64, {33, 100003}},
     {sum, f32, 65537, alternating},
     {sum, f64, 2000, skewed},
-    // The other operators: the item that determines the result is the last one or anywhere, all items have the
-    // same sign, there are no items, a 0 determines the result, or no item differs from the identity.
+    // The other operators: the item that determines the result is the last one or anywhere, all items have
+    // the same sign, there are no items, a 0 determines the result, or no item differs from the identity.
     {product, {i32, f32}, {0, 1025, 70001}},
     {{min, max}, {i32, f32}, {0, 70001}},
     {{min, max, product}, {i32, f32}, 3000, alternating},
@@ -221,8 +221,8 @@ constexpr Row kCases[] = {
     {mean, {i32, f32}, {0, 1}},
     {mean, {i32, f32}, 1000, skewed},
     {mean, {i32, f32}, 100003, high_bits},
-    // 2^24 items do not fit the device's cache. The measured cases are also correctness cases, with another seed,
-    // so an answer that was stored in one is wrong in the other.
+    // 2^24 items do not fit the device's cache. The measured cases are also correctness cases, with another
+    // seed, so an answer that was stored in one is wrong in the other.
     {sum, i32, 16777216, random, kTimed},
 };
 // The most that one block of the last rung reduces alone, and one item more.
@@ -241,8 +241,8 @@ class ReductionProblem : public Problem {
     std::vector<Case> all;
     add_cases(all, table::kCases, make);
     if (task.id == "state_of_the_art") add_cases(all, table::kLastRung, make);
-    // With 2^18 items, counting is quick. Where each thread combines many items, they are many for up to 2,048
-    // blocks, too.
+    // With 2^18 items, counting is quick. Where each thread combines many items, they are many for up to
+    // 2,048 blocks, too.
     const bool many = task.id == "coarsened" || task.id == "single_launch";
     all.push_back(make(OpId::sum, DType::i32, many ? 4194304 : 262144, Pattern::random, kCounted, 0));
     return all;

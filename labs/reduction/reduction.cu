@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: MIT
 // Reduction: your file.
 // Read labs/reduction/lab.hpp (operators, Job), then handouts/01-reduction.md.
-// Work from the top down: each task is a kernel and the host function that launches it.
-// Grade one task with
+// given.cuh in the same folder has functions that your code calls.
+// Work from the top down: each task is a kernel and the host function that launches it. T is the
+// type of the items, Op that of the operator, Op::Value that of results (of integers' mean:
+// double). Grade one task with
 //   ./lab grade reduction --task neighboured
 // Until you write it, a task returns "not implemented". Do not change the given lines at the end.
 #include "reduction/lab.hpp"
@@ -13,55 +15,43 @@ inline constexpr unsigned kBlock = 256;     // threads in a block: a power of tw
 inline constexpr unsigned kWarp = 32;       // threads in a warp
 inline constexpr unsigned kFullMask = ~0u;  // every lane of a warp takes part
 
-// Number of blocks that cover n items. At least one, so that n = 0 gets an answer, too.
-constexpr std::uint64_t blocks_for(std::uint64_t n, std::uint64_t items_per_block) {
-  return n == 0 ? 1 : (n + items_per_block - 1) / items_per_block;
-}
+#include "reduction/given.cuh"
 
-// --- Rung 1, task "neighboured": partners are 1 apart, then 2, 4, 8 …
+// --- Task 1, "neighboured": partners are 1 apart, then 2, 4, 8 …
 // Limits: instructions per item ≤ 80, active_lanes ≥ 0.6.
 // It reads 4n bytes once and writes one Value per block. It takes n - 1 operations and, with 256 threads, 8
 // steps per launch.
-// Every rung's kernel has this form: it reduces the block's items (positions past n count as the identity);
-// thread 0 writes the block's partial result to d_out[blockIdx.x]. If there is only one block, it applies
-// op.finish first. (op.finish takes only the value; op knows the number of items.)
+// The kernel reduces the block's items (positions past n count as the identity); thread 0 writes the block's
+// partial result to d_out[blockIdx.x]. If there is only one block, it applies op.finish first. (op.finish
+// takes only the value; op knows the number of items.)
 template <typename T, typename Op>
 __global__ void k01_neighboured(const T* d_in, std::uint64_t n, typename Op::Value* d_out, Op op) {
   // TODO(student): Reduce the block's items by the tree that the comment above describes. Every n must work,
   // also one that is no multiple of the block. (roughly 10 lines)
 }
 
-// Reduces the items to one value, with as many launches as that takes: each launch writes one partial result
-// per block, and the next launch reduces those, until one block is left. The partial results alternate
-// between the two scratch arrays; the last launch writes job.d_out. by_levels calls launch(d_in, n, d_out,
-// n_blocks). d_in points to items of type T in the first launch and to Values in the later ones, so `launch`
-// must be a generic lambda: [&](const auto* d_in, std::uint64_t n, auto* d_out, unsigned n_blocks) { … }.
-template <typename T, typename Op, typename Launch>
-Status by_levels(const Job<T, Op>& job, std::uint64_t items_per_block, Launch launch) {
-  // TODO(student): Launch until one block is left, and return Status::ok. No launch may write the array that
-  // it reads. (roughly 15 lines)
-  static_cast<void>(items_per_block);
-  static_cast<void>(launch);
-  return not_implemented(job);
-}
-
+// by_levels executes the lines between the inner braces once for each launch. In the first one, d_in points
+// to the items; later, it points to the partial results of the launch before.
 template <typename T, typename Op>
 Status neighboured(const Job<T, Op>& job) {
-  // TODO(student): Launch k01_neighboured through by_levels. (roughly 3 lines)
-  return not_implemented(job);
+  by_levels(job, kBlock, [&](const auto* d_in, std::uint64_t n, auto* d_out, unsigned n_blocks) {
+    // TODO(student): Launch k01_neighboured: n_blocks blocks of kBlock threads on job.stream, with the
+    // operator job.op. (roughly 1 line)
+  });
+  return not_implemented(job);  // change to Status::ok when kernel and launch are written
 }
 
-// --- Rung 3, task "sequential": the lower half of the threads combines its values with the upper half's,
+// --- Task 2, "sequential": the lower half of the threads combines its values with the upper half's,
 // then the lower quarter with the second quarter …
 // Limits: active_lanes ≥ 0.85, bank_conflicts per 1,024 items ≤ 20 (none is needed).
 template <typename T, typename Op>
-__global__ void k03_sequential(const T* d_in, std::uint64_t n, typename Op::Value* d_out, Op op) {
-  // TODO(student): Write the same kernel with the partners of this rung. (roughly 10 lines)
+__global__ void k02_sequential(const T* d_in, std::uint64_t n, typename Op::Value* d_out, Op op) {
+  // TODO(student): Write the kernel of task 1 with these partners. (roughly 10 lines)
 }
 
 template <typename T, typename Op>
 Status sequential(const Job<T, Op>& job) {
-  // TODO(student): Do the same as for neighboured, with your kernel of this rung. (roughly 3 lines)
+  // TODO(student): Do the same as in task 1, with this kernel. (roughly 3 lines)
   return not_implemented(job);
 }
 
@@ -73,11 +63,11 @@ __device__ typename Op::Value warp_fold(typename Op::Value value, Op op) {
   return op(value, op.identity());
 }
 
-// --- Rung 5, task "shuffle": each thread combines two items while it loads them; shared memory is used down
+// --- Task 3, "shuffle": each thread combines two items while it loads them; shared memory is used down
 // to 32 values, and one warp reduces these with shuffles.
 // Limits: barriers per 1,024 items ≤ 12 (a block of 512 items needs 4), instructions per item ≤ 26.
 template <typename T, typename Op>
-__global__ void k05_shuffle(const T* d_in, std::uint64_t n, typename Op::Value* d_out, Op op) {
+__global__ void k03_shuffle(const T* d_in, std::uint64_t n, typename Op::Value* d_out, Op op) {
   // TODO(student): Reduce 2 * kBlock items per block, with warp_fold at the end. (roughly 15 lines)
 }
 
@@ -96,33 +86,6 @@ __device__ typename Op::Value block_fold(typename Op::Value value, Op op) {
   return warp_fold(value, op);
 }
 
-// A 128-bit vector of items: one lane can load it with one instruction, from an address that is a multiple of
-// 16.
-template <typename T>
-struct alignas(16) Pack {
-  static constexpr unsigned kItems = 16 / sizeof(T);
-  T item[kItems];
-};
-
-// The part of d_in that vector loads can read, and the items before and after it (fewer than Pack::kItems
-// each).
-template <typename T>
-struct Packed {
-  const Pack<T>* d_packs;  // n_packs aligned vectors
-  std::uint64_t n_packs;
-  std::uint64_t n_head;  // items before the first vector
-  std::uint64_t tail;    // index of the first item after the last vector
-};
-template <typename T>
-__device__ Packed<T> packed(const T* d_in, std::uint64_t n) {
-  const std::uint64_t misaligned = reinterpret_cast<std::uintptr_t>(d_in) % 16 / sizeof(T);
-  std::uint64_t n_head = misaligned == 0 ? 0 : Pack<T>::kItems - misaligned;
-  if (n_head > n) n_head = n;
-  const std::uint64_t n_packs = (n - n_head) / Pack<T>::kItems;
-  return {reinterpret_cast<const Pack<T>*>(d_in + n_head), n_packs, n_head,
-          n_head + n_packs * Pack<T>::kItems};
-}
-
 // Reduces the calling thread's share of the grid's n items. The first threads of the grid also take the items
 // before the first vector and after the last one; all threads take the vectors with a stride of one grid.
 // About n / (threads in the grid) dependent steps; the grid reads each item once. Works for any n, any
@@ -131,19 +94,17 @@ template <typename T, typename Op>
 __device__ typename Op::Value strided_fold(const T* d_in, std::uint64_t n, Op op) {
   // TODO(student): Return the calling thread's share: with the whole grid, every item must be in exactly one
   // share. Load as many items as possible as vectors, with packed(). (roughly 10 lines)
-  static_cast<void>(d_in);
-  static_cast<void>(n);
   return op.identity();
 }
 
-// --- Rung 6, task "coarsened": a fixed number of threads; each one combines many items by itself, and the
+// --- Task 4, "coarsened": a fixed number of threads; each one combines many items by itself, and the
 // tree comes last.
 // Limits: instructions per item ≤ 18, launches ≤ 2.
 inline constexpr unsigned kPacksPerThread = 4;  // with fewer 16-byte loads, a thread is not worth starting
 inline constexpr unsigned kBlocksPerProcessor = 8;  // of 256 threads: as many as fit on one of sm_80 or sm_90
 
 template <typename T, typename Op>
-__global__ void k06_coarsened(const T* d_in, std::uint64_t n, typename Op::Value* d_out, Op op) {
+__global__ void k04_coarsened(const T* d_in, std::uint64_t n, typename Op::Value* d_out, Op op) {
   // TODO(student): Call strided_fold, then block_fold. Then thread 0 writes the result. (roughly 2 lines)
 }
 
@@ -174,16 +135,12 @@ __device__ void finish_by_last_block(typename Op::Value value, typename Op::Valu
                                      typename Op::Value* d_out, Op op) {
   // TODO(student): Let the block that comes last reduce the partial results of all blocks. The next launch
   // must work, too. (roughly 15 lines)
-  static_cast<void>(value);
-  static_cast<void>(d_partials);
-  static_cast<void>(d_out);
-  static_cast<void>(op);
 }
 
-// --- Rung 7, task "single_launch" (bonus): the block that finishes last combines the partial results.
+// --- Task 5, "single_launch" (bonus): the block that finishes last combines the partial results.
 // Limits: launches ≤ 1, instructions per item ≤ 18.
 template <typename T, typename Op>
-__global__ void k07_single_launch(const T* d_in, std::uint64_t n, typename Op::Value* d_partials,
+__global__ void k05_single_launch(const T* d_in, std::uint64_t n, typename Op::Value* d_partials,
                                   typename Op::Value* d_out, Op op) {
   // TODO(student): Call strided_fold, block_fold and finish_by_last_block. (roughly 1 line)
 }

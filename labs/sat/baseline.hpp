@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Summed area tables and box filters on the CPU: the baselines for speedups, and, for the handout, a box
-// filter that adds up every window separately. Plain loops, compiled with -O3, without tuning for a
-// particular CPU.
+// Summed area tables and box filters on the CPU: the baselines for speedups. Plain loops, compiled with
+// -O3, without tuning for a particular CPU.
 #pragma once
 
 #include <algorithm>
@@ -38,14 +37,6 @@ void table_one_thread(std::span<const T> items, std::size_t width, std::size_t h
   }
 }
 
-// Calls work(first, last) on contiguous shares of 0 … n - 1, one for each core that is worth starting.
-template <typename Work>
-void on_all_cores(std::size_t n, std::size_t least, Work work) {
-  const std::size_t n_shares = lab::n_shares_of(n, std::max<std::size_t>(least, 1));
-  lab::on_all_cores(n_shares,
-                    [&](std::size_t share) { work(n * share / n_shares, n * (share + 1) / n_shares); });
-}
-
 inline constexpr std::size_t kWorthAThread = 1 << 16;  // items; starting a thread costs about as much
 
 // Each core scans a band of rows; then each core adds up the rows in a band of columns.
@@ -53,14 +44,14 @@ template <typename T, typename Sum = typename SumOf<T>::Type>
 void table_all_cores(std::span<const T> items, std::size_t width, std::size_t height, Corner corner,
                      std::span<std::type_identity_t<Sum>> table) {
   if (items.empty()) return;
-  on_all_cores(height, kWorthAThread / width + 1, [&](std::size_t first, std::size_t last) {
+  lab::on_shares(height, kWorthAThread / width + 1, [&](std::size_t, std::size_t first, std::size_t last) {
     for (std::size_t r = first; r < last; ++r) {
       Sum row{0};
       for (std::size_t c = 0; c < width; ++c)
         table[r * width + c] = row = wrapping_add(row, static_cast<Sum>(items[r * width + c]));
     }
   });
-  on_all_cores(width, kWorthAThread / height + 16, [&](std::size_t first, std::size_t last) {
+  lab::on_shares(width, kWorthAThread / height + 16, [&](std::size_t, std::size_t first, std::size_t last) {
     for (std::size_t k = 1; k < height; ++k) {
       const Sum* before = table.data() + row_from(corner, k - 1, height) * width;
       Sum* out = table.data() + row_from(corner, k, height) * width;

@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <optional>
 #include <utility>
 
 #include "lab/compare.hpp"
@@ -96,12 +97,17 @@ struct TableFacts {
             wrapping_add(k == 0 ? Sum{0} : result[row(k - 1) * width + col], value(row(k) * width + col));
     return result;
   }
-  // The rows are scanned, in pieces; the columns are not.
-  std::vector<Sum> rows(std::size_t piece = SIZE_MAX) const {
+  // The rows are scanned, in pieces; the columns are not. `carried`: each piece goes on from the total of the
+  // one before it, which lacks what is before that.
+  std::vector<Sum> rows(std::size_t piece = SIZE_MAX, bool carried = false) const {
     std::vector<Sum> result(items.size());
-    for (std::size_t i = 0; i < items.size(); ++i)
-      result[i] =
-          wrapping_add(i % size().width % piece == 0 ? Sum{0} : result[i - 1], static_cast<Sum>(items[i]));
+    Sum own{0}, before{0};
+    for (std::size_t i = 0; i < items.size(); ++i) {
+      const std::size_t column = i % size().width;
+      if (column % piece == 0) before = column > 0 && carried ? own : Sum{0}, own = Sum{0};
+      own = wrapping_add(own, static_cast<Sum>(items[i]));
+      result[i] = wrapping_add(before, own);
+    }
     return result;
   }
 };
@@ -188,32 +194,55 @@ std::string pieces_of_rows(const auto& f) {
   for (std::size_t i = 0; i < f.out.got.size(); ++i)
     if (!f.out.is_right(i)) piece = std::min(piece, i % width);
   if (piece < 2) return "";
-  const auto rows = f.rows(piece), other = f.columns_of([&](std::size_t i) { return rows[i]; });
-  return f.out.is_table(other) ? fmt::format(
-                                     "the sums of the rows begin anew at column {}: the sum of the items "
-                                     "before it is not carried on",
-                                     piece)
-                               : "";
+  const auto are_columns_of = [&](const auto& rows) {
+    return f.out.is_table(f.columns_of([&](std::size_t i) { return rows[i]; }));
+  };
+  if (are_columns_of(f.rows(piece)))
+    return fmt::format(
+        "the sums of the rows start again from 0 at column {}: the sum of the items before it is missing",
+        piece);
+  if (piece % 2 == 0 && are_columns_of(f.rows(piece / 2, true)))
+    return fmt::format(
+        "from column {} on, the sums of the rows hold only the {} items before each tile: the carry is "
+        "replaced by "
+        "a tile's total, which must be added to it",
+        piece, piece / 2);
+  return "";
 }
 
-// The scan of the transposed rows got the sizes of the image. If its rows overlapped, the result would be a
-// race.
+// Transposed twice tile by tile, but inside a tile rows stay rows. What no item was loaded to may be
+// anything.
 template <typename T>
-std::string second_scan_swapped(const TableFacts<T>& f) {
+std::string tiles_not_turned(const TableFacts<T>& f) {
   using Sum = typename TableFacts<T>::Sum;
+  using Matrix = std::vector<std::vector<std::optional<Sum>>>;
+  constexpr std::size_t kTile = 32;
   const auto [width, height] = f.size();
-  if (width == height || (width > height && height > 1)) return "";
+  const auto turned = [](const Matrix& from) {
+    const std::size_t h = from.size(), w = from[0].size();
+    Matrix to(w, std::vector<std::optional<Sum>>(h));
+    for (std::size_t c = 0; c < w; ++c)
+      for (std::size_t r = 0; r < h; ++r) {
+        const std::size_t row = r / kTile * kTile + c % kTile, column = c / kTile * kTile + r % kTile;
+        if (row < h && column < w) to[c][r] = from[row][column];
+      }
+    return to;
+  };
+  if (width == 0 || height == 0) return "";
   const auto rows = f.rows();
-  std::vector<Sum> turned(std::max(width * height, (height - 1) * height + width));
-  for (std::size_t i = 0; i < rows.size(); ++i) turned[i % width * height + f.row(i / width)] = rows[i];
-  for (std::size_t r = 0; r < height; ++r)
-    for (std::size_t c = 1; c < width; ++c)
-      turned[r * height + c] = wrapping_add(turned[r * height + c - 1], turned[r * height + c]);
-  const bool fits =
-      f.out.is_all([&, h = height](std::size_t r, std::size_t col) { return turned[col * h + f.row(r)]; });
-  return fits ? fmt::format(
-                    "width and height are swapped in the second scan: the transposed table has {} rows of {}",
-                    width, height)
+  Matrix all(height, std::vector<std::optional<Sum>>(width));
+  for (std::size_t i = 0; i < rows.size(); ++i) all[f.row(i / width)][i % width] = rows[i];
+  all = turned(all);
+  for (auto& row : all)
+    for (std::size_t c = 1; c < row.size(); ++c)
+      row[c] = row[c] && row[c - 1] ? std::optional(wrapping_add(*row[c - 1], *row[c])) : std::nullopt;
+  all = turned(all);
+  const bool fits = f.out.is_all([&, w = width](std::size_t r, std::size_t col) {
+    return all[f.row(r)][col].value_or(f.out.got[r * w + col]);
+  });
+  return fits ? "the tiles change places, but inside a tile nothing is transposed: to[c][r] must come from "
+                "the tile's "
+                "row r and column c"
               : "";
 }
 
@@ -246,32 +275,15 @@ std::string transposed(const auto& f) {
 }
 
 template <typename T>
-std::string integers_in_floats(const TableFacts<T>& f) {
-  using Sum = typename TableFacts<T>::Sum;
-  if constexpr (std::is_integral_v<Sum>) {
-    // Every wrong sum has more than a float's 24 significant bits, and the error is no larger than that of
-    // many roundings.
-    bool rounded = true, short_ones = false;
-    for (std::size_t i = 0; i < f.out.got.size() && rounded; ++i) {
-      const auto got = static_cast<long double>(f.out.got[i]), right = f.out.expected[i].value;
-      const bool is_float = static_cast<long double>(static_cast<float>(f.out.got[i])) == got;
-      rounded = is_float && std::abs(got - right) <= 1e-3L * std::abs(right);
-      short_ones = short_ones || std::abs(right) > 0x1p24L;
-    }
-    if (rounded && short_ones)
-      return "the sums have the digits of a float only: integers were added as floats. Keep them in "
-             "TableJob::Sum";
-  }
-  return "";
-}
-
-template <typename T>
 constexpr Rule<TableFacts<T>> kTableRules[] = {
-    {"other_corner", other_corner<TableFacts<T>>},   {"sides_swapped", sides_swapped<TableFacts<T>>},
-    {"second_scan_swapped", second_scan_swapped<T>}, {"columns_forgotten", columns_forgotten<TableFacts<T>>},
-    {"rows_forgotten", rows_forgotten<T>},           {"pieces_of_rows", pieces_of_rows<TableFacts<T>>},
-    {"exclusive_table", exclusive_table<T>},         {"transposed", transposed<TableFacts<T>>},
-    {"integers_in_floats", integers_in_floats<T>},
+    {"other_corner", other_corner<TableFacts<T>>},
+    {"sides_swapped", sides_swapped<TableFacts<T>>},
+    {"columns_forgotten", columns_forgotten<TableFacts<T>>},
+    {"rows_forgotten", rows_forgotten<T>},
+    {"pieces_of_rows", pieces_of_rows<TableFacts<T>>},
+    {"tiles_not_turned", tiles_not_turned<T>},
+    {"exclusive_table", exclusive_table<T>},
+    {"transposed", transposed<TableFacts<T>>},
 };
 
 // --- Likely causes of wrong means: one rule for each mistake.
@@ -296,7 +308,17 @@ struct BoxFacts {
   Mean sum(const Box& box) const {
     return static_cast<Mean>(box_sum(table, width(), edges_of(box, corner(), height())));
   }
-  Mean entry(std::size_t r, std::size_t col) const { return static_cast<Mean>(table[r * width() + col]); }
+  Sum entry(std::size_t r, std::size_t col) const { return table[r * width() + col]; }
+  // Whether the means are those that such sums of the boxes give.
+  template <typename SumOfBox>
+  bool divides(SumOfBox sum_of, bool fine = false) const {
+    const auto mean = [&](std::size_t r, std::size_t col) {
+      const Box around = box(r, col);
+      const auto sum = static_cast<Mean>(sum_of(around, edges_of(around, corner(), height())));
+      return sum / static_cast<Mean>(around.area());
+    };
+    return out.is_all(mean, fine);
+  }
 };
 
 std::string not_divided(const auto& f) {
@@ -316,25 +338,35 @@ std::string whole_window(const F& f) {
 }
 
 template <typename F>
-std::string table_of_other_corner(const F& f) {
+std::string rounded_down(const F& f) {
+  using Mean = typename F::Mean;
+  bool any = false;
+  const bool whole = f.out.is_all(
+      [&](std::size_t r, std::size_t col) {
+        const Mean mean = f.sum(f.box(r, col)) / static_cast<Mean>(f.box(r, col).area());
+        any = any || mean != std::trunc(mean);
+        return std::trunc(mean);
+      },
+      true);
+  const auto is_whole = [](Mean mean) { return mean == std::trunc(mean); };
+  return whole && any && std::ranges::all_of(f.out.got, is_whole)
+             ? "the means are whole numbers, rounded towards 0: divide floats, not integers"
+             : "";
+}
+
+std::string table_of_other_corner(const auto& f) {
   const Corner other = f.corner() == Corner::top_left ? Corner::lower_left : Corner::top_left;
-  const bool turned = f.out.is_all([&](std::size_t r, std::size_t col) {
-    const Box box = f.box(r, col);
-    return static_cast<typename F::Mean>(box_sum(f.table, f.width(), edges_of(box, other, f.height()))) /
-           static_cast<typename F::Mean>(box.area());
+  const bool turned = f.divides([&](const Box& box, const Edges&) {
+    return box_sum(f.table, f.width(), edges_of(box, other, f.height()));
   });
   return turned ? "the table was read as one from the other corner" : "";
 }
 
-template <typename F>
-std::string overlap_not_added_back(const F& f) {
-  const bool lacks = f.out.is_all([&](std::size_t r, std::size_t col) {
-    const Box box = f.box(r, col);
-    const Edges edges = edges_of(box, f.corner(), f.height());
-    auto sum = box_sum(f.table, f.width(), edges);
-    if (edges.cut_rows && edges.cut_columns)
-      sum = wrapping_subtract(sum, f.table[edges.near * f.width() + edges.left]);
-    return static_cast<typename F::Mean>(sum) / static_cast<typename F::Mean>(box.area());
+std::string overlap_not_added_back(const auto& f) {
+  const bool lacks = f.divides([&](const Box&, const Edges& edges) {
+    const auto sum = box_sum(f.table, f.width(), edges);
+    const bool overlap = edges.cut_rows && edges.cut_columns;
+    return overlap ? wrapping_subtract(sum, f.entry(edges.near, edges.left)) : sum;
   });
   return lacks ? "the rectangle that is subtracted twice, with the rows and with the columns, must be added "
                  "back once"
@@ -344,47 +376,37 @@ std::string overlap_not_added_back(const F& f) {
 template <typename Sum>
 std::string floats_too_early(const BoxFacts<Sum>& f) {
   using Mean = typename BoxFacts<Sum>::Mean;
-  if constexpr (std::is_integral_v<Sum>) {
-    const auto in_floats = [&](std::size_t r, std::size_t col) {
-      const Box box = f.box(r, col);
-      const Edges edges = edges_of(box, f.corner(), f.height());
-      Mean sum = f.entry(edges.far, edges.right);
-      if (edges.cut_columns) sum -= f.entry(edges.far, edges.left);
-      if (edges.cut_rows) sum -= f.entry(edges.near, edges.right);
-      if (edges.cut_rows && edges.cut_columns) sum += f.entry(edges.near, edges.left);
-      return sum / static_cast<Mean>(box.area());
-    };
-    if (f.out.is_all(in_floats, true))
-      return "the look-ups were converted to floats before they were subtracted: as integers they lose no "
-             "digit";
-  }
-  return "";
+  const auto in_floats = [&](const Box&, const Edges& edges) {
+    auto sum = static_cast<Mean>(f.entry(edges.far, edges.right));
+    if (edges.cut_columns) sum -= static_cast<Mean>(f.entry(edges.far, edges.left));
+    if (edges.cut_rows) sum -= static_cast<Mean>(f.entry(edges.near, edges.right));
+    if (edges.cut_rows && edges.cut_columns) sum += static_cast<Mean>(f.entry(edges.near, edges.left));
+    return sum;
+  };
+  return std::is_integral_v<Sum> && f.divides(in_floats, true)
+             ? "the look-ups were converted to floats before they were subtracted: as integers they lose no "
+               "digit"
+             : "";
 }
 
 // Near edges were looked up inside the box instead of one position before it: in some of the three look-ups
 // that are subtracted or added back.
-template <typename F>
-std::string near_edge_inside(const F& f) {
-  using Mean = typename F::Mean;
+std::string near_edge_inside(const auto& f) {
   enum Inside : unsigned { row = 1, column = 2, row_of_corner = 4, column_of_corner = 8 };
   // Those with the fewest mistakes first: in an image of one column, a mistake of columns changes nothing.
   for (const unsigned inside : {1u, 2u, 4u, 8u, 3u, 5u, 6u, 9u, 10u, 12u, 7u, 11u, 13u, 14u, 15u}) {
-    const bool fits = f.out.is_all([&](std::size_t r, std::size_t col) {
-      const Box box = f.box(r, col);
-      const Edges edges = edges_of(box, f.corner(), f.height());
-      const auto entry = [&](std::size_t at, bool in_row, std::size_t left, bool in_column) {
-        const std::size_t moved = f.corner() == Corner::lower_left ? at - 1 : at + 1;
-        return f.table[(in_row ? moved : at) * f.width() + left + (in_column ? 1 : 0)];
-      };
-      auto sum = entry(edges.far, false, edges.right, false);
-      if (edges.cut_columns)
-        sum = wrapping_subtract(sum, entry(edges.far, false, edges.left, (inside & column) != 0));
-      if (edges.cut_rows)
-        sum = wrapping_subtract(sum, entry(edges.near, (inside & row) != 0, edges.right, false));
+    const auto near = [&](std::size_t at, unsigned moved) {
+      if ((inside & moved) == 0) return at;
+      return f.corner() == Corner::lower_left ? at - 1 : at + 1;
+    };
+    const auto left = [&](std::size_t at, unsigned moved) { return (inside & moved) != 0 ? at + 1 : at; };
+    const bool fits = f.divides([&](const Box&, const Edges& edges) {
+      auto sum = f.entry(edges.far, edges.right);
+      if (edges.cut_columns) sum = wrapping_subtract(sum, f.entry(edges.far, left(edges.left, column)));
+      if (edges.cut_rows) sum = wrapping_subtract(sum, f.entry(near(edges.near, row), edges.right));
       if (edges.cut_rows && edges.cut_columns)
-        sum = wrapping_add(sum, entry(edges.near, (inside & row_of_corner) != 0, edges.left,
-                                      (inside & column_of_corner) != 0));
-      return static_cast<Mean>(sum) / static_cast<Mean>(box.area());
+        sum = wrapping_add(sum, f.entry(near(edges.near, row_of_corner), left(edges.left, column_of_corner)));
+      return sum;
     });
     if (!fits) continue;
     const bool rows = (inside & (row | row_of_corner)) != 0;
@@ -426,6 +448,7 @@ template <typename Sum>
 constexpr Rule<BoxFacts<Sum>> kBoxRules[] = {
     {"not_divided", not_divided<BoxFacts<Sum>>},
     {"whole_window", whole_window<BoxFacts<Sum>>},
+    {"rounded_down", rounded_down<BoxFacts<Sum>>},
     {"table_of_other_corner", table_of_other_corner<BoxFacts<Sum>>},
     {"overlap_not_added_back", overlap_not_added_back<BoxFacts<Sum>>},
     {"floats_too_early", floats_too_early<Sum>},

@@ -3,7 +3,7 @@
 // With the table, the mean of any box takes four look-ups. The lab's API and its types.
 // Read: Corner, the types, TableJob and BoxJob (what a task gets), Rung (the tasks). points.hpp says what the
 // tasks are worth; dispatch.hpp turns a request into a Job. The student's .cu file, the solutions, the CPU
-// side (problem.cpp), the programs in app/ and the tests include this header, so it includes no large header.
+// side (problem.cpp) and the tests include this header, so it includes no large header.
 // Invariant: images are row-major and without gaps, with row 0 on top, in memory and on paper, for either
 // corner.
 #pragma once

@@ -3,8 +3,8 @@
 // into a runner.
 // Reading order: the tables list what is tried and why, fill() makes the images, check() decides what is
 // accepted. Integers must be exact. Floats are compared with the exact sum: entry (r, c), counted from the
-// corner, may have passed through r + c additions, or through the trees of as many items. causes.hpp lists the
-// mistakes that may explain a wrong output.
+// corner, may have passed through r + c additions, or through the trees of as many items. causes.hpp lists
+// the mistakes that may explain a wrong output.
 #include <atomic>
 #include <mutex>
 
@@ -195,7 +195,8 @@ void each_expected_row_of_means(const Case& c, std::span<const Sum> table,
     return {exact.sum / static_cast<long double>(area),
             (lost + lab::gamma(mean_type(c.dtype), 3) * static_cast<double>(std::abs(exact.sum))) / area};
   };
-  on_all_cores(size.height, kWorthAThread / (size.width + 1) + 1, [&](std::size_t first, std::size_t last) {
+  const std::size_t least = kWorthAThread / (size.width + 1) + 1;
+  lab::on_shares(size.height, least, [&](std::size_t, std::size_t first, std::size_t last) {
     std::vector<Expected> expected(size.width);
     for (std::size_t r = first; r < last; ++r) {
       for (std::size_t col = 0; col < size.width; ++col) expected[col] = expected_at(r, col);
@@ -294,7 +295,8 @@ class SatProblem : public Problem {
         std::span<const std::uint32_t> radii;
         if (has_radii(c)) radii = inputs[1].as<std::uint32_t>();
         const auto means = outputs[0].as<MeanOf<Sum>>();
-        on_all_cores(h, one ? h : kWorthAThread / (w + 1) + 1, [&](std::size_t first, std::size_t last) {
+        const std::size_t least = one ? h : kWorthAThread / (w + 1) + 1;
+        lab::on_shares(h, least, [&](std::size_t, std::size_t first, std::size_t last) {
           box_filter_rows(table, w, h, corner_of(c), static_cast<std::size_t>(c.params[kRadius]), radii,
                           means, first, last);
         });
@@ -397,7 +399,8 @@ constexpr Corner kTop = Corner::top_left, kLow = Corner::lower_left;
 constexpr ShortList<Corner> kEither{kTop, kLow};
 using Sizes = ShortList<Size>;
 
-// Images in which a grid for one or two multiprocessors has several turns: over rows, over columns, over tiles.
+// Images in which a grid for one or two multiprocessors has several turns: over rows, over columns, over
+// tiles.
 constexpr Size of_turns(std::uint64_t width, unsigned n) {
   return {width, n * kThreeTurns / width};
 }
@@ -416,7 +419,7 @@ constexpr CaseRow<Corner, Size> kTables[] = {
     {kLow, i32, {{7, 0}, {0, 7}, {1, 1}}},
     {kTop, i32, kRows},
     {kLow, i32, kColumns},
-    {kTop, f32, {{100003, 1}}},
+    {kTop, f32, {{33001, 1}}},
     {kTop, i32, {{1, 65537}}},  // more rows than gridDim.y can be
     // Non-square images; sizes around tiles of 32, 64 and 128, and other widths.
     {kLow, i32, {{31, 33}, {32, 32}, {65, 63}, {129, 127}, {1000, 37}, {3, 20011}, {641, 479}}},
@@ -447,8 +450,9 @@ constexpr CaseRow<Corner, Size> kTables[] = {
     {kTop, i32, {{300, 7}}, random, kBoth},
     {kLow, f32, {{70, 100}}, random, kBoth},
     {kTop, u8, {{150, 133}}, random, kBoth, 1},
-    // The measured cases: with 2^18 items, counting work and steps is quick; 2^22 are an image of a camera. Both
-    // are also correctness cases, with another seed, so an answer that was stored in one is wrong in the other.
+    // The measured cases: with 2^18 items, counting work and steps is quick; 2^22 are an image of a camera.
+    // Both are also correctness cases, with another seed, so an answer that was stored in one is wrong in the
+    // other.
     {kTop, f32, {{1024, 256}}, random, kCounted},
     {kLow, f32, {{2048, 2048}}, random, kTimed},
 };

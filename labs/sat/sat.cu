@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Summed area table: your file. Read labs/sat/lab.hpp (Corner, TableJob, BoxJob), then
 // handouts/06-sat.md.
+// given.cuh in the same folder has functions that your code calls.
 // Work from the top down: each task is one or two kernels and the host function that launches
 // them.
 // Grade one task with
@@ -16,33 +17,17 @@ inline constexpr unsigned kWarp = 32;    // threads in a warp
 inline constexpr unsigned kWarps = kBlock / kWarp;
 inline constexpr unsigned kFullMask = ~0u;  // every lane of a warp takes part
 
-// Number of parts of `part` items that n items fill; the last one may be partly empty.
-COURSE_HD constexpr std::uint64_t parts_of(std::uint64_t n, std::uint64_t part) {
-  return (n + part - 1) / part;
-}
-
-// The rows of an image, counted from the corner: rows[0] is the row at the corner, rows[0][c] its item in
-// column c.
-template <typename T>
-struct Rows {
-  T* d_first;          // the row at the corner
-  std::int64_t pitch;  // items from a row to the next one: negative from the lower left
-  COURSE_HD T* operator[](std::uint64_t row) const {
-    return d_first + static_cast<std::int64_t>(row) * pitch;
-  }
-};
+#include "sat/given.cuh"
 
 // The rows of an image in memory (row 0 on top, no gaps), counted from `corner`. With them, a kernel does not
 // need to know the corner: in both cases rows go from left to right, and the rectangles start in row 0.
 template <typename T>
 Rows<T> rows_from(Corner corner, T* d_data, std::uint64_t width, std::uint64_t height) {
   // TODO(student): Return the rows from either corner. Consider height = 0. (roughly 3 lines)
-  static_cast<void>(corner);
-  static_cast<void>(height);
   return {d_data, static_cast<std::int64_t>(width)};
 }
 
-// --- Rung 1, task "serial": each thread scans a row by itself; then each thread scans a column.
+// --- Task 1, "serial": each thread scans a row by itself; then each thread scans a column.
 // Limits: instructions per item ≤ 14, launches ≤ 2.
 // It does 2 width * height - width - height additions in width + height - 2 steps.
 
@@ -84,7 +69,7 @@ __device__ Sum block_scan(Sum value, Sum& total) {
   return value;
 }
 
-// --- Rung 2, task "rows_columns": a block scans a row, kBlock items at a time; columns as before, but with
+// --- Task 2, "rows_columns": a block scans a row, kBlock items at a time; columns as before, but with
 // more loads in flight.
 // Limits: bytes_ratio ≤ 2.1, instructions per item ≤ 120.
 
@@ -118,7 +103,7 @@ Status rows_columns(const TableJob<T>& job) {
   return not_implemented(job);
 }
 
-// --- Rung 3, task "transpose": columns become rows, are scanned as rows, and become columns again.
+// --- Task 3, "transpose": columns become rows, are scanned as rows, and become columns again.
 // Limits: bank_conflicts per 1,024 items ≤ 20 (none is needed), bytes_ratio ≤ 4.2.
 
 inline constexpr unsigned kTile = 32;                  // rows and columns of a tile
@@ -139,14 +124,14 @@ Status transpose(const TableJob<T>& job) {
   return not_implemented(job);
 }
 
-// --- Task "box": the box filter uses the table. The sum of any box takes four look-ups: the rectangle that
-// ends at the box's far corner, minus the one that ends before its rows, minus the one that ends before its
-// columns, plus the part that was subtracted twice.
+// --- Task 4, "box": the box filter uses the table. The sum of any box takes four look-ups: the rectangle
+// that ends at the box's far corner, minus the one that ends before its rows, minus the one that ends before
+// its columns, plus the part that was subtracted twice.
 // Limits: instructions per item ≤ 115, bytes_ratio ≤ 1.3, launches ≤ 1.
 // 3 additions, 4 loads and 1 store per item, for any radius. One thread per item, one block per tile of 32 x
 // 8 items.
 template <typename Sum>
-__global__ void k05_box(Rows<const Sum> table, Rows<MeanOf<Sum>> means, Rows<const std::uint32_t> radii,
+__global__ void k04_box(Rows<const Sum> table, Rows<MeanOf<Sum>> means, Rows<const std::uint32_t> radii,
                         std::uint64_t radius, std::uint64_t width, std::uint64_t height) {
   // TODO(student): Compute one mean per thread from four look-ups. A box may reach over every edge, and its
   // radius may be almost 2^32. If radii.d_first is not nullptr, each item has its own radius. (roughly 15
@@ -160,80 +145,18 @@ Status box(const BoxJob<Sum>& job) {
   return not_implemented(job);
 }
 
-// --- Given, for a single pass: the order in which tiles are taken, and how a tile passes a carry to the next
-// one.
-
-// The position of a tile among the tiles of an image.
-struct TilePosition {
-  unsigned x, y;
-};
-
-// The position of the t-th tile, if tiles are taken along the diagonals, from the corner on: (0, 0), then (1,
-// 0) and (0, 1), then the three of the next diagonal … Every tile comes after the one to its left and the one
-// before it in its column, and the tiles of a diagonal do not depend on each other.
-__device__ TilePosition diagonal_position(std::uint64_t t, std::uint64_t tiles_x, std::uint64_t tiles_y) {
-  const std::uint64_t shorter = tiles_x < tiles_y ? tiles_x : tiles_y;
-  const std::uint64_t longer = tiles_x < tiles_y ? tiles_y : tiles_x;
-  const std::uint64_t growing = shorter * (shorter - 1) / 2;  // tiles on diagonals shorter than `shorter`
-  const std::uint64_t n_tiles = tiles_x * tiles_y;
-
-  // The index of the diagonal among those of growing length (1 tile, 2 tiles …), and the position on it.
-  const auto in_triangle = [](std::uint64_t& place) {
-    auto diagonal = static_cast<std::uint64_t>((sqrt(8.0 * static_cast<double>(place) + 1) - 1) / 2);
-    while (diagonal * (diagonal + 1) / 2 > place) --diagonal;
-    while ((diagonal + 1) * (diagonal + 2) / 2 <= place) ++diagonal;
-    place -= diagonal * (diagonal + 1) / 2;
-    return diagonal;
-  };
-  std::uint64_t diagonal, along;  // along: counted from the end of the diagonal where y is smallest
-  if (t < growing) {
-    along = t;
-    diagonal = in_triangle(along);
-  } else if (t < growing + shorter * (longer - shorter + 1)) {
-    diagonal = shorter - 1 + (t - growing) / shorter;
-    along = (t - growing) % shorter;
-  } else {
-    // The diagonals of falling length are the growing ones, counted from the last tile.
-    along = n_tiles - 1 - t;
-    const std::uint64_t from_last = in_triangle(along);
-    diagonal = tiles_x + tiles_y - 2 - from_last;
-    along = from_last - along;
-  }
-  const std::uint64_t least_y = diagonal < tiles_x ? 0 : diagonal - (tiles_x - 1);
-  const std::uint64_t y = least_y + along;
-  return {static_cast<unsigned>(diagonal - y), static_cast<unsigned>(y)};
-}
-
-// Publishes what the lanes of this warp wrote: sets *d_state. All 32 lanes must call it.
-__device__ void publish(std::uint32_t* d_state, std::uint32_t state) {
-  __syncwarp();  // the lanes' writes come before lane 0's release
-  if (threadIdx.x % kWarp == 0) lab::store_release(d_state, state);  // the writes come before the state
-}
-
-// Waits until *d_state is set; afterwards this lane sees everything that was written before that.
-__device__ void wait_for(const std::uint32_t* d_state) {
-  while (lab::load_acquire(d_state) == 0) {  // acquire: the published data is read after its state
-  }
-}
-
-__global__ void k06_clear(std::uint32_t* d_flags, std::uint64_t n) {
-  const std::uint64_t gid = std::uint64_t{blockIdx.x} * kBlock + threadIdx.x;
-  if (gid < n) d_flags[gid] = 0;
-}
-
-// --- Rung 5, task "single_pass" (bonus): one block per tile of 64 x 64, and each tile adds the sums of its
+// --- Task 5, "single_pass" (bonus): one block per tile of 64 x 64, and each tile adds the sums of its
 // neighbours.
 // Limits: bytes_ratio ≤ 1.2, launches ≤ 2.
 // A tile reads the sums of its rows so far from the tile to its left, and the table's entries above it from
 // the tile before it in its column; it publishes the same for the tiles to the right and below. A block takes
-// its tile by a ticket, so every tile for which it waits has been started before. (The kernel is k06, because
-// the box filter is k05.)
+// its tile by a ticket, so every tile for which it waits has been started before.
 inline constexpr unsigned kSide = 64;               // rows and columns of such a tile
 inline constexpr unsigned kHalves = kSide / kWarp;  // warps that publish an edge together, 32 sums each
 inline constexpr unsigned kStates = 2 * kHalves;    // words per tile that say which of its sums are available
 
 template <typename T, typename Sum>
-__global__ void k06_single_pass(Rows<const T> in, Rows<Sum> table, std::uint64_t width, std::uint64_t height,
+__global__ void k05_single_pass(Rows<const T> in, Rows<Sum> table, std::uint64_t width, std::uint64_t height,
                                 Sum* d_right, Sum* d_below, std::uint32_t* d_ticket,
                                 std::uint32_t* d_states) {
   // TODO(student): Compute the table of one tile per block, in the order of the tickets: get the sums from
@@ -243,7 +166,7 @@ __global__ void k06_single_pass(Rows<const T> in, Rows<Sum> table, std::uint64_t
 
 template <typename T>
 Status single_pass(const TableJob<T>& job) {
-  // TODO(student): Launch k06_clear, then k06_single_pass. The ticket and the states are in d_flags, the
+  // TODO(student): Launch k05_clear, then k05_single_pass. The ticket and the states are in d_flags, the
   // edges in d_scratch. (roughly 10 lines)
   return not_implemented(job);
 }

@@ -240,8 +240,45 @@ TEST(Check, TellsRowsThatBeginAnew) {
     const std::int64_t before = i % 301 % 256 == 0 ? 0 : out[i - 1] - (i < 301 ? 0 : out[i - 302]);
     out[i] = before + items[i] + (i < 301 ? 0 : out[i - 301]);
   }
-  EXPECT_NE(hint(t, "serial").find("the sums of the rows begin anew at column 256"), std::string::npos)
+  EXPECT_NE(hint(t, "serial").find("the sums of the rows start again from 0 at column 256"),
+            std::string::npos)
       << hint(t, "serial");
+}
+
+TEST(Check, TellsACarryThatIsReplaced) {
+  Tried t = tried("serial", "lower_left_i32_1000x37_random");
+  const auto items = t.input<std::int32_t>();
+  const auto out = t.output<std::int64_t>();
+  for (std::size_t r = 37; r-- > 0;)
+    for (std::size_t c = 0; c < 1000; ++c) {
+      std::int64_t row = 0;
+      for (std::size_t k = c < 256 ? 0 : c / 256 * 256 - 256; k <= c; ++k) row += items[r * 1000 + k];
+      out[r * 1000 + c] = row + (r == 36 ? 0 : out[(r + 1) * 1000 + c]);
+    }
+  EXPECT_NE(hint(t, "serial").find("hold only the 256 items before each tile"), std::string::npos)
+      << hint(t, "serial");
+}
+
+TEST(Check, TellsTilesInWhichNothingIsTransposed) {
+  Tried t = tried("transpose", "top_left_i32_256x128_random");
+  const auto items = t.input<std::int32_t>();
+  const auto out = t.output<std::int64_t>();
+  // Rows are scanned in a matrix of which each tile lies as it did: down its columns of tiles, along its
+  // rows.
+  const auto at = [](std::size_t r, std::size_t c) { return r * 256 + c; };
+  for (std::size_t r = 0; r < 128; ++r)
+    for (std::size_t c = 0; c < 256; ++c) out[at(r, c)] = items[at(r, c)] + (c == 0 ? 0 : out[at(r, c - 1)]);
+  const std::vector<std::int64_t> rows(out.begin(), out.end());
+  for (std::size_t r = 0; r < 128; ++r)
+    for (std::size_t c = 0; c < 256; ++c) {
+      std::int64_t sum = 0;
+      const std::size_t first = c / 32 * 32;
+      for (std::size_t tile = r % 32; tile <= r; tile += 32)
+        for (std::size_t k = first; k < (tile == r ? c + 1 : first + 32); ++k) sum += rows[at(tile, k)];
+      out[at(r, c)] = sum;
+    }
+  EXPECT_NE(hint(t, "transpose").find("inside a tile nothing is transposed"), std::string::npos)
+      << hint(t, "transpose");
 }
 
 // In an image of one column, two mistakes give the same table; in others they give different ones.
@@ -266,10 +303,19 @@ TEST(Check, TellsSwappedSidesFromTheOtherCorner) {
   EXPECT_EQ(text_of(lab::likely_cause(both)).find("corner"), std::string::npos);
 }
 
-TEST(Check, TellsIntegersThatWereAddedAsFloats) {
-  Tried t = tried("serial", "top_left_i32_301x203_high_bits");
-  for (auto& sum : t.output<std::int64_t>()) sum = static_cast<std::int64_t>(static_cast<float>(sum));
-  EXPECT_NE(hint(t, "serial").find("digits of a float"), std::string::npos) << hint(t, "serial");
+TEST(Check, TellsMeansThatWereRoundedDown) {
+  for (const Case& c : problem().cases(task("box"))) {
+    if (c.n < 100 || c.n > 100000 || mean_type(c.dtype) != lab::DType::f64) continue;
+    Tried t = tried("box", c.name);
+    const auto means = t.output<double>();
+    const std::vector<double> right(means.begin(), means.end());
+    for (double& mean : means) mean = std::trunc(mean);
+    if (std::ranges::equal(means, right)) continue;
+    EXPECT_NE(hint(t, "box").find("divide floats, not integers"), std::string::npos)
+        << c.name << hint(t, "box");
+    return;
+  }
+  FAIL() << "no case has fractions";
 }
 
 TEST(Check, TellsTheRadiusThatOverflows) {

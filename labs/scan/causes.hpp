@@ -89,7 +89,7 @@ struct Facts {
   std::span<const Value> got;
   const Mismatch& mismatch;
   Rung rung;
-  std::vector<Value> right = {};  // from a loop
+  std::vector<Value> right;  // from a loop
 
   bool exclusive() const { return kind_of(c) == Kind::exclusive; }
   bool has_heads() const { return inputs.size() > 1; }
@@ -149,24 +149,65 @@ std::string heads_ignored(const auto& f) {
       f.first());
 }
 
-std::string rows_joined(const auto& f) {
-  return f.c.n > f.row_length() &&
-                 f.gives(f.with(kRowLengthParam, static_cast<std::int64_t>(f.c.n)), f.inputs, f.op)
-             ? "this is one scan of all items: each row must begin anew"
-             : "";
+// Every result combines the last `window` items alone, as far as a new row does not begin among them every
+// `border` items. An exclusive result is the inclusive one of the row's items moved right by one position.
+template <typename Op>
+std::vector<typename Op::Value> windowed(const Facts<Op>& f, std::size_t border, std::size_t window) {
+  std::vector<typename Op::Value> other(f.c.n);
+  const auto item = [&](std::size_t i) {
+    if (!f.exclusive()) return f.in()[i];
+    return i % f.row_length() == 0 ? f.op.identity() : f.in()[i - 1];
+  };
+  for (std::size_t i = 0; i < other.size(); ++i) {
+    const std::size_t n_before = std::min(i % border, window - 1);
+    // A result without a border goes on from the one before it.
+    const bool goes_on = i > 0 && n_before == i % border && i % border > 0;
+    other[i] = goes_on ? f.op(other[i - 1], item(i)) : item(i - n_before);
+    for (std::size_t k = i - n_before + 1; k <= i && !goes_on; ++k) other[i] = f.op(other[i], item(k));
+  }
+  return other;
+}
+constexpr std::size_t kMostCombined = std::size_t{1} << 24;
+
+template <typename Op>
+std::string rows_joined(const Facts<Op>& f) {
+  if (f.c.n <= f.row_length() || f.has_heads()) return "";
+  // All items, moved right as one row or row by row; or as many as the rounds of a row reach.
+  bool fits = f.gives(f.with(kRowLengthParam, static_cast<std::int64_t>(f.c.n)), f.inputs, f.op);
+  for (const std::size_t window : {static_cast<std::size_t>(f.c.n), std::bit_ceil(f.row_length())})
+    fits =
+        fits || ((window == f.c.n || f.c.n * window <= kMostCombined) && f.gives(windowed(f, f.c.n, window)));
+  if (fits)
+    return "results combine items of the row before: each row must start again, so what counts is the "
+           "position "
+           "in the row";
+  return "";
+}
+
+template <typename Op>
+std::string rounds_missing(const Facts<Op>& f) {
+  if (f.has_heads() || is_blelloch(f.rung)) return "";
+  for (std::size_t window = 1; window < f.row_length() && f.c.n * window <= kMostCombined; window *= 2)
+    if (f.gives(windowed(f, f.row_length(), window)))
+      return fmt::format(
+          "each result combines only the last {} of its row: the round with offset {} is missing, or its "
+          "results "
+          "are in the array that is not read",
+          window == 1 ? "item" : fmt::format("{} items", window), window);
+  return "";
 }
 
 std::string no_item(const auto& f) {
   if (f.c.n < 2) return "";
-  if (f.exclusive()) {
-    if (!f.gives(std::vector(f.c.n, f.op.identity()))) return "";
-    return is_blelloch(f.rung)
-               ? "every result is the identity: no item was combined into it, or what was combined was "
-                 "overwritten before it was used (in a down-sweep: the left child)"
-               : "every result is the identity: no item was combined into it";
-  }
-  if (!(f.gives({f.in().begin(), f.in().end()}))) return "";
-  return "every result is its own item alone: no item before it was combined into it";
+  if (!f.exclusive())  // otherwise a round is missing
+    return is_blelloch(f.rung) && f.gives({f.in().begin(), f.in().end()})
+               ? "every result is its own item alone: no item before it was combined into it"
+               : "";
+  if (!f.gives(std::vector(f.c.n, f.op.identity()))) return "";
+  return is_blelloch(f.rung)
+             ? "every result is the identity: no item was combined into it, or what was combined was "
+               "overwritten before it was used (in a down-sweep: the left child)"
+             : "every result is the identity: no item was combined into it";
 }
 
 // In the round of its offset, the thread with this number takes no part: > instead of >=.
@@ -199,6 +240,8 @@ std::string first_item_kept(const auto& f) {
   return tells && f.gives(other) ? "a row's first exclusive result is op.identity(), not its first item" : "";
 }
 
+// Shuffles of a warp without a check of the lane: __shfl_up_sync returns their own value to lanes below the
+// offset. The first warp of the row shows it.
 template <typename Op>
 std::string added_instead_of_op(const Facts<Op>& f) {
   using Value = typename Op::Value;
@@ -215,20 +258,6 @@ std::string added_instead_of_op(const Facts<Op>& f) {
   return "";
 }
 
-template <typename Op>
-std::string own_item_twice(const Facts<Op>& f) {
-  if (f.exclusive()) return "";
-  std::vector<typename Op::Value> other = f.right;
-  for (std::size_t i = 0; i < other.size(); ++i) {
-    const bool starts = i % f.row_length() == 0 || (f.has_heads() && static_cast<bool>(f.inputs[1].bytes[i]));
-    if (!starts || !is_same(f.got[i], f.right[i])) other[i] = f.op(other[i], f.in()[i]);
-  }
-  return f.gives(other) ? "each result combines its own item twice: what is put in front must end before it"
-                        : "";
-}
-
-// Shuffles of a warp without a check of the lane: __shfl_up_sync returns their own value to lanes below the
-// offset. The first warp of the row shows it.
 template <typename Op>
 std::string lane_combined_itself(const Facts<Op>& f) {
   constexpr std::size_t kWarp = 32;
@@ -312,80 +341,112 @@ std::string own_part_in_prefix(const Facts<Op>& f) {
   return "";
 }
 
-// The heads of every row are those of the first one.
-std::string heads_of_first_row(const auto& f) {
-  if (!f.has_heads() || f.c.n <= f.row_length()) return "";
-  std::vector<HostBuffer> inputs(f.inputs.begin(), f.inputs.end());
-  for (std::size_t i = f.row_length(); i < f.c.n; ++i)
-    inputs[1].bytes[i] = inputs[1].bytes[i % f.row_length()];
-  return f.gives(f.c, inputs, f.op) ? "the segment heads of the first row are used in every row: the index "
-                                      "must contain the row's start"
-                                    : "";
-}
-
-// A down-sweep that does not change the left children, so they keep the sums of the up-sweep. The tree has a
-// leaf for each item of a full row, or for each item that exists.
+// The two sweeps over a tree in which a row's items are the first leaves. Positions from `threads` on have no
+// thread; `keeps_left`: the down-sweep does not change the left children; `root`: what becomes the identity.
 template <typename Op>
-std::string left_child_keeps_its_sum(const Facts<Op>& f) {
-  if (!is_blelloch(f.rung) || f.row_length() > (std::size_t{1} << 16)) return "";
-  for (const std::size_t leaves :
-       {std::bit_ceil(f.row_length()), std::bit_ceil(std::min<std::size_t>(f.row_length(), f.c.n))}) {
-    std::vector<typename Op::Value> other(f.c.n);
-    rows_one_thread(f.c.n, f.row_length(), [&](std::size_t first, std::size_t length) {
-      std::vector tree(leaves, f.op.identity());
-      std::copy_n(f.in().begin() + static_cast<std::ptrdiff_t>(first), length, tree.begin());
-      for (std::size_t half = 1; half < leaves; half *= 2)
-        for (std::size_t k = 2 * half - 1; k < leaves; k += 2 * half) tree[k] = f.op(tree[k - half], tree[k]);
-      tree[leaves - 1] = f.op.identity();
-      for (std::size_t half = leaves / 2; half > 0; half /= 2)
-        for (std::size_t k = 2 * half - 1; k < leaves; k += 2 * half) tree[k] = f.op(tree[k], tree[k - half]);
-      for (std::size_t k = 0; k < length; ++k)
-        other[first + k] = f.exclusive() ? tree[k] : f.op(tree[k], f.in()[first + k]);
-    });
-    if (f.gives(other))
-      return "the left children keep the sums of the up-sweep: on the way down a left child must take its "
-             "parent's value, all that is left of the node";
-  }
-  return "";
-}
-
-// The two sweeps over a tree with as many leaves as a row has items, which is no power of two.
-template <typename Op>
-std::string no_power_of_two(const Facts<Op>& f) {
-  const std::size_t leaves = f.row_length();
-  if (!is_blelloch(f.rung) || leaves > (std::size_t{1} << 16) || std::has_single_bit(leaves)) return "";
+std::vector<typename Op::Value> swept(const Facts<Op>& f, std::size_t leaves, std::size_t threads,
+                                      bool keeps_left, std::size_t root) {
   std::vector<typename Op::Value> other(f.c.n);
-  rows_one_thread(f.c.n, leaves, [&](std::size_t first, std::size_t length) {
-    std::vector tree(leaves, f.op.identity());
+  rows_one_thread(f.c.n, f.row_length(), [&](std::size_t first, std::size_t length) {
+    std::vector tree(std::max(leaves, length), f.op.identity());
     std::copy_n(f.in().begin() + static_cast<std::ptrdiff_t>(first), length, tree.begin());
     for (std::size_t half = 1; half < leaves; half *= 2)
-      for (std::size_t k = 2 * half - 1; k < leaves; k += 2 * half) tree[k] = f.op(tree[k - half], tree[k]);
-    tree[leaves - 1] = f.op.identity();
-    for (std::size_t half = leaves / 2; half > 0; half /= 2)
-      for (std::size_t k = 2 * half - 1; k < leaves; k += 2 * half) {
+      for (std::size_t k = 2 * half - 1; k < threads; k += 2 * half) tree[k] = f.op(tree[k - half], tree[k]);
+    if (root < threads) tree[root] = f.op.identity();
+    for (std::size_t half = std::bit_ceil(leaves) / 2; half > 0; half /= 2)
+      for (std::size_t k = 2 * half - 1; k < threads; k += 2 * half) {
         const auto left = tree[k - half];
-        tree[k - half] = tree[k];
+        if (!keeps_left) tree[k - half] = tree[k];
         tree[k] = f.op(tree[k], left);
       }
     for (std::size_t k = 0; k < length; ++k)
       other[first + k] = f.exclusive() ? tree[k] : f.op(tree[k], f.in()[first + k]);
   });
-  return f.gives(other) ? fmt::format(
-                              "the tree has {} leaves, as many as a row has items: the sweeps need a "
-                              "power of two, so launch leaves_for(row_length) threads",
-                              leaves)
-                        : "";
+  return other;
+}
+
+template <typename Op>
+std::string left_child_keeps_its_sum(const Facts<Op>& f) {
+  if (!is_blelloch(f.rung) || f.row_length() > (std::size_t{1} << 16)) return "";
+  for (const std::size_t leaves :
+       {std::bit_ceil(f.row_length()), std::bit_ceil(std::min<std::size_t>(f.row_length(), f.c.n))})
+    if (f.gives(swept(f, leaves, leaves, true, leaves - 1)))
+      return "the left children keep the sums of the up-sweep: on the way down a left child must take its "
+             "parent's value, all that is left of the node";
+  return "";
+}
+
+template <typename Op>
+std::string first_leaf_for_root(const Facts<Op>& f) {
+  if (!is_blelloch(f.rung) || f.row_length() > (std::size_t{1} << 16) || f.row_length() < 2) return "";
+  const std::size_t leaves = std::bit_ceil(f.row_length());
+  return f.gives(swept(f, leaves, leaves, false, 0))
+             ? "op.identity() is stored at position 0: the root, which takes it, is the last leaf, leaves - 1"
+             : "";
+}
+
+// As many threads as a row has items, where that is no power of two: with a tree of so many leaves, or with a
+// larger one whose last positions have no thread.
+template <typename Op>
+std::string no_power_of_two(const Facts<Op>& f) {
+  const std::size_t items = f.row_length(), leaves = std::bit_ceil(items);
+  if (!is_blelloch(f.rung) || items > (std::size_t{1} << 16) || leaves == items) return "";
+  if (f.gives(swept(f, items, items, false, items - 1)))
+    return fmt::format(
+        "the tree has {} leaves, as many as a row has items: the sweeps need a power of two, so launch "
+        "leaves_for(row_length) threads",
+        items);
+  if (f.gives(swept(f, leaves, items, false, leaves - 1)))
+    return fmt::format(
+        "the tree has {} leaves, but a block only {} threads, as many as a row has items: no thread works at "
+        "the "
+        "last positions, among them the root. Launch leaves_for(row_length) threads",
+        leaves, items);
+  return "";
 }
 
 // --- Weaker evidence: rules that look at the first wrong result only.
 
+// 0 was combined into every wrong result, in place of the identity.
 template <typename Op>
 std::string zero_for_identity(const Facts<Op>& f) {
   using Value = typename Op::Value;
-  const bool zero = f.exclusive() && f.position() == 0 && is_same(f.got[f.first()], Value{}) &&
-                    !is_same(f.op.identity(), Value{});
-  if (!zero) return "";
-  return fmt::format("0 is not the identity of {}: use op.identity()", name_of(static_cast<OpId>(f.c.op)));
+  if (is_same(f.op.identity(), Value{})) return "";
+  bool telling = false;
+  for (std::size_t i = 0; i < f.got.size(); ++i) {
+    if (is_same(f.got[i], f.right[i])) continue;
+    const Value zero = f.op(Value{}, f.right[i]);
+    bool holds = is_same(f.got[i], zero) || is_same(f.got[i], Value{});
+    if constexpr (kIsMap<Value>) holds = holds || f.got[i].scale == 0;
+    if (!holds) return "";
+    telling = true;
+  }
+  if (!telling) return "";
+  return fmt::format("0 is not the identity of {}: use op.identity() where there is no item",
+                     name_of(static_cast<OpId>(f.c.op)));
+}
+
+// A segmented scan whose combined flags forget the head of the left operand: an exclusive result begins at
+// the last head of its own part of the row, or holds all items before that part.
+template <typename Op>
+std::string head_forgotten(const Facts<Op>& f) {
+  if (!f.has_heads() || !heads_ignored(f).empty()) return "";
+  const auto is_head = [&](std::size_t i) { return f.inputs[1].bytes[i] != std::byte{}; };
+  const auto got = f.got[f.first()];
+  const std::size_t row = f.row() * f.row_length();
+  // Backwards from the result: what it combines, and whether that goes beyond the segment's head.
+  auto sum = f.exclusive() ? f.op.identity() : f.in()[f.first()];
+  bool beyond = !f.exclusive() && is_head(f.first());
+  for (std::size_t i = f.first(); i-- > row;) {
+    sum = f.op(f.in()[i], sum);
+    if (beyond && is_same(sum, got))
+      return fmt::format(
+          "the result at position {} combines items from position {} on, from before its segment's head: a "
+          "combined flag must be set if either operand has a head, or the head is lost",
+          f.position(), i - row);
+    beyond = beyond || is_head(i);
+  }
+  return "";
 }
 
 std::string first_of_segment(const auto& f) {
@@ -394,22 +455,16 @@ std::string first_of_segment(const auto& f) {
   return head ? "a segment's first exclusive result is op.identity()" : "";
 }
 
-template <typename Op>
-std::string first_of_row(const Facts<Op>& f) {
-  if (f.position() != 0) return "";
-  if (!f.exclusive()) return "a row's first inclusive result is its first item";
-  const auto got = f.got[f.first()];
-  if (!is_same(got, f.in()[f.first()]) || is_same(got, typename Op::Value{})) return "";
-  return "a row's first exclusive result is op.identity(), not its first item";
-}
-
+// The scale of a composed map is the product of all scales, in whatever order.
 template <typename Op>
 std::string order_of_operands(const Facts<Op>& f) {
-  return kIsMap<typename Op::Value> && zero_for_identity(f).empty() && first_of_segment(f).empty() &&
-                 first_of_row(f).empty()
-             ? "affine is not commutative: if your sums are right, some op has its operands in the wrong "
-               "order"
-             : "";
+  if constexpr (kIsMap<typename Op::Value>) {
+    const auto same_scale = [](const Map& a, const Map& b) { return a.scale == b.scale; };
+    if (std::equal(f.got.begin(), f.got.end(), f.right.begin(), f.right.end(), same_scale))
+      return "each result has its items in the wrong order: affine is not commutative, and some op has its "
+             "operands swapped";
+  }
+  return "";
 }
 
 template <typename Op>
@@ -417,22 +472,22 @@ constexpr Rule<Facts<Op>> kRules[] = {
     {"other_kind", other_kind<Facts<Op>>},
     {"swapped_operands", swapped_operands<Op>},
     {"heads_ignored", heads_ignored<Facts<Op>>},
-    {"rows_joined", rows_joined<Facts<Op>>},
+    {"rows_joined", rows_joined<Op>},
+    {"rounds_missing", rounds_missing<Op>},
     {"no_item", no_item<Facts<Op>>},
     {"added_instead_of_op", added_instead_of_op<Op>},
-    {"own_item_twice", own_item_twice<Op>},
     {"lane_combined_itself", lane_combined_itself<Op>},
     {"pieces_on_their_own", pieces_on_their_own<Op>},
     {"root_not_identity", root_not_identity<Facts<Op>>},
     {"own_part_in_prefix", own_part_in_prefix<Op>},
-    {"heads_of_first_row", heads_of_first_row<Facts<Op>>},
     {"first_item_kept", first_item_kept<Facts<Op>>},
     {"first_item_lost", first_item_lost<Op>},
     {"left_child_keeps_its_sum", left_child_keeps_its_sum<Op>},
+    {"first_leaf_for_root", first_leaf_for_root<Op>},
     {"no_power_of_two", no_power_of_two<Op>},
-    {"zero_for_identity", zero_for_identity<Op>, true},
+    {"zero_for_identity", zero_for_identity<Op>},
+    {"head_forgotten", head_forgotten<Op>},
     {"first_of_segment", first_of_segment<Facts<Op>>, true},
-    {"first_of_row", first_of_row<Op>, true},
     {"order_of_operands", order_of_operands<Op>, true},
 };
 

@@ -77,6 +77,7 @@ Status not_implemented(const Job<Op>&) {
 
 // --- Tasks, in the order of points.hpp, then the rungs of the ladder that only the solutions have.
 enum class Rung : std::uint32_t {
+  global_rounds,
   hillis_steele,
   blelloch,
   kogge_stone,
@@ -84,7 +85,6 @@ enum class Rung : std::uint32_t {
   segmented,
   // only in the solutions:
   brute_force,
-  global_rounds,
   compact,
   conflict_free,
   block_scan,

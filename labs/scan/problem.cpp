@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // The trusted side of the scan lab: its cases, their inputs, and the right answers. Never linked into a
 // runner.
-// Reading order: CaseList has what is tried and why, fill() makes the items, check() decides what is
+// Reading order: rows_for() lists what is tried and why, fill() makes the items, check() decides what is
 // accepted. Each result of a float sum is compared with the exact sum of its prefix. The error bound is that
 // of two sweeps over a tree and, if the task adds several items per thread first, of a chunk. Everything else
 // must be exact.
@@ -90,134 +90,110 @@ Kind natural_kind(Rung rung) {
   return is_blelloch(rung) ? Kind::exclusive : Kind::inclusive;
 }
 
-constexpr Kind kKinds[] = {Kind::exclusive, Kind::inclusive};
+// --- The cases.
 
-class CaseList {
- public:
-  explicit CaseList(Rung rung) : rung_(rung) {
-    add_sizes_of_one_row();
-    add_many_rows();
-    add_items_and_operators();
-    if (max_row_length(rung) == kAnyRow) add_long_rows();
-    add_measured();
-  }
-
-  std::vector<Case> all;
-
- private:
-  void add(Kind kind, OpId op, DType dtype, std::uint64_t n, std::uint64_t row_length,
-           Pattern pattern = Pattern::random, std::uint32_t purpose = kCorrectness,
-           std::uint32_t misalign = 0) {
-    const auto variant = fmt::format("{}_{}_{}", name_of(kind), name_of(op), lab::name_of(dtype));
-    Case c = make_case({variant, shape_word(n, row_length)}, op, dtype, n, pattern, purpose, misalign);
-    c.params[kRowLengthParam] = static_cast<std::int64_t>(row_length);
-    c.params[kKindParam] = static_cast<std::int64_t>(kind);
-    for (const Case& other : all) {
-      if (other.name == c.name) return;  // for short longest rows, two of the calls below make the same case
-    }
-    all.push_back(std::move(c));
-  }
-
-  void add_sizes_of_one_row() {
-    // One row: 0 and 1 items, sizes around powers of two and warps, up to the longest row; and rows that are
-    // longer than the array.
-    for (const std::uint64_t n :
-         {0u, 1u, 2u, 3u, 7u, 8u, 9u, 31u, 32u, 33u, 255u, 256u, 257u, 1000u, 1024u, 2048u}) {
-      if (n <= longest_) add(kKinds[n % 2], OpId::sum, DType::i32, n, std::max<std::uint64_t>(n, 1));
-    }
-    for (const Kind kind : kKinds) {
-      add(kind, OpId::sum, DType::i32, longest_, longest_);
-      add(kind, OpId::sum, DType::i32, longest_ - 1, longest_ - 1);
-      add(kind, OpId::sum, DType::i32, longest_ / 2 + 1, longest_ / 2 + 1);
-      add(kind, OpId::sum, DType::i32, longest_ / 3, longest_);
-      add(kind, OpId::sum, DType::i32, 1, longest_);
-    }
-    add(Kind::exclusive, OpId::sum, DType::i32, 0, longest_);
-  }
-
-  void add_many_rows() {
-    // Many rows; the last one is full, or has one or some of its items. All checkers are on: several warps
-    // and rows, and a row that does not fill its warps.
-    for (const Kind kind : kKinds) {
-      add(kind, OpId::sum, DType::i32, 2 * longest_ + longest_ / 3, longest_, Pattern::random, kBoth);
-      add(kind, OpId::affine, DType::u64, 2 * longest_ + 1, longest_, Pattern::random, kBoth);
-    }
-    add(Kind::inclusive, OpId::sum, DType::i32, 3 * (longest_ - 2) + 5, longest_ - 2, Pattern::random, kBoth);
-    add(Kind::exclusive, OpId::sum, DType::i32, 100, 8, Pattern::random, kBoth);
-    add(Kind::inclusive, OpId::sum, DType::i32, 5, 1, Pattern::random, kBoth);
-    for (const std::uint64_t row_length : {1u, 2u, 3u, 7u, 8u, 20u, 32u, 33u, 100u, 257u, 1000u}) {
-      if (row_length > longest_) continue;
-      add(kKinds[row_length / 2 % 2], OpId::sum, DType::i32, 5003, row_length);
-      add(kKinds[row_length / 2 % 2], OpId::affine, DType::u64, 4001, row_length);
-    }
-    // More rows than a 16-bit number can count.
-    add(Kind::inclusive, OpId::sum, DType::i32, 132007, 2);
-    // Arrays and rows that do not start at a multiple of 16 bytes.
-    add(Kind::inclusive, OpId::sum, DType::i32, 20003, longest_, Pattern::random, kCorrectness, 4);
-    add(Kind::exclusive, OpId::sum, DType::i32, 20003, longest_ - 3, Pattern::random, kCorrectness, 12);
-    add(Kind::inclusive, OpId::affine, DType::u64, 9001, longest_, Pattern::random, kCorrectness, 8);
-    add(Kind::exclusive, OpId::sum, DType::i64, 9001, longest_, Pattern::random, kCorrectness, 8);
-    add(Kind::inclusive, OpId::sum, DType::f32, 9001, longest_, Pattern::random, kCorrectness, 4);
-    add(Kind::exclusive, OpId::sum, DType::f64, 9001, longest_, Pattern::random, kCorrectness, 8);
-  }
-
-  void add_items_and_operators() {
-    // Other patterns of int32 items, and the other operators and types. The item that determines the result
-    // is anywhere, all items have the same sign, and none is 0, so a wrong identity changes the result.
-    for (const Pattern pattern :
-         {Pattern::high_bits, Pattern::alternating, Pattern::all_equal, Pattern::skewed})
-      add(kKinds[static_cast<int>(pattern) % 2], OpId::sum, DType::i32, 9000, longest_, pattern);
-    for (const Kind kind : kKinds) {
-      add(kind, OpId::sum, DType::i64, 9001, longest_);
-      add(kind, OpId::sum, DType::f32, 20003, longest_);
-      add(kind, OpId::sum, DType::f32, 9000, longest_, Pattern::alternating);
-      add(kind, OpId::sum, DType::f64, 9001, longest_);
-      add(kind, OpId::affine, DType::u64, 20003, longest_);
-      add(kind, OpId::affine, DType::u64, 9000, longest_, Pattern::skewed);
-      add(kind, OpId::affine, DType::u64, 30011, longest_, Pattern::extremes);
-      add(kind, OpId::sum, DType::f32, 3001, longest_, Pattern::skewed);
-      for (const DType dtype : {DType::i32, DType::f32}) {
-        for (const OpId op : {OpId::min, OpId::max}) {
-          add(kind, op, dtype, 9001, longest_);
-          add(kind, op, dtype, 3001, longest_, Pattern::all_equal);
-          add(kind, op, dtype, 3001, longest_, Pattern::ascending);
-          add(kind, op, dtype, longest_, longest_, Pattern::extremes);  // one row: its first item is no NaN
-        }
-      }
-    }
-    add(Kind::inclusive, OpId::sum, DType::f32, 9000, longest_, Pattern::all_equal);
-    for (const DType dtype : {DType::f32, DType::f64})
-      for (const std::uint64_t n : {3001u, 5000u})
-        add(Kind::inclusive, OpId::sum, dtype, n, longest_, Pattern::high_bits);
-    add(Kind::exclusive, OpId::sum, DType::i64, 0, longest_);
-    add(Kind::inclusive, OpId::sum, DType::i64, 20, 20);
-    add(Kind::exclusive, OpId::sum, DType::f64, 100, std::min<std::uint64_t>(100, longest_));
-    add(Kind::exclusive, OpId::affine, DType::u64, 0, longest_);
-  }
-
-  // For rungs that are not limited to one block: rows that need many blocks, and the largest row length.
-  void add_long_rows() {
-    add(Kind::inclusive, OpId::sum, DType::i32, is_network_ ? 300007 : 30007, is_network_ ? 300007 : 30007);
-    add(Kind::exclusive, OpId::affine, DType::u64, 30007, is_network_ ? 65536 : 16384);
-    add(Kind::exclusive, OpId::sum, DType::i32, 10, kAnyRow);
-  }
-
-  // The measured cases: with 2^18 items, counting work and steps is quick; 2^22 items fill the device. Both
-  // are also correctness cases, with another seed, so an answer that was stored in one is wrong in the other.
-  void add_measured() {
-    const Kind natural = natural_kind(rung_);
-    const std::uint64_t measured = std::bit_floor(std::min<std::uint64_t>(max_row_length(rung_), 1024u * 4));
-    const std::uint64_t row =
-        rung_ == Rung::brute_force || rung_ == Rung::global_rounds ? kThreadRow : measured;
-    add(natural, OpId::sum, DType::i32, 1 << 18, row, Pattern::random, kCounted);
-    if (is_network_) add(natural, OpId::sum, DType::i32, 1 << 22, row, Pattern::random, kTimed);
-  }
-
-  Rung rung_;
-  // The longest row; for rungs without a limit, a row that needs several blocks.
-  std::uint64_t longest_ = std::min<std::uint64_t>(max_row_length(rung_), 5000);
-  bool is_network_ = rung_ != Rung::brute_force;  // brute force takes quadratic time for long rows
+struct Scan {
+  Kind kind;
+  OpId op;
 };
+struct Size {
+  std::uint64_t n, row_length;
+};
+
+Case make(Scan scan, DType dtype, Size size, Pattern pattern, std::uint32_t purpose, std::uint32_t misalign) {
+  const auto variant = fmt::format("{}_{}_{}", name_of(scan.kind), name_of(scan.op), lab::name_of(dtype));
+  Case c = make_case({variant, shape_word(size.n, size.row_length)}, scan.op, dtype, size.n, pattern, purpose,
+                     misalign);
+  c.params[kRowLengthParam] = static_cast<std::int64_t>(size.row_length);
+  c.params[kKindParam] = static_cast<std::int64_t>(scan.kind);
+  return c;
+}
+
+namespace table {
+using enum DType;
+using enum Pattern;
+using Row = CaseRow<Scan, Size>;
+using Scans = ShortList<Scan>;
+constexpr Scan kExSum{Kind::exclusive, OpId::sum}, kInSum{Kind::inclusive, OpId::sum};
+constexpr Scan kExMaps{Kind::exclusive, OpId::affine}, kInMaps{Kind::inclusive, OpId::affine};
+constexpr Scans kSums{kExSum, kInSum}, kMaps{kExMaps, kInMaps};
+constexpr Scans kMinMax{{Kind::exclusive, OpId::min},
+                        {Kind::exclusive, OpId::max},
+                        {Kind::inclusive, OpId::min},
+                        {Kind::inclusive, OpId::max}};
+
+// The cases of a rung, and some with rows that are too long for it.
+std::vector<Row> rows_for(Rung rung) {
+  // The longest row; for rungs without a limit, a row that needs several blocks.
+  const std::uint64_t longest = std::min<std::uint64_t>(max_row_length(rung), 5000);
+  const bool is_quadratic = rung == Rung::brute_force;  // it takes quadratic time for long rows
+  const std::uint64_t many = is_quadratic ? 30007 : 300007, row_of_maps = is_quadratic ? 16384 : 65536;
+  const Scan natural{natural_kind(rung), OpId::sum};
+  const std::uint64_t measured = max_row_length(rung) == kAnyRow
+                                     ? kThreadRow
+                                     : std::bit_floor(std::min(max_row_length(rung), kSharedRow));
+  std::vector<Row> rows{
+      // One row: 0 and 1 items, sizes around powers of two and warps, up to the longest row; and rows that
+      // are longer than the array.
+      {kExSum, i32, {{0, 1}, {2, 2}, {8, 8}, {32, 32}, {256, 256}, {1000, 1000}, {1024, 1024}, {2048, 2048}}},
+      {kInSum, i32, {{1, 1}, {3, 3}, {7, 7}, {9, 9}, {31, 31}, {33, 33}, {255, 255}, {257, 257}}},
+      {kSums, i32, {{longest, longest}, {longest - 1, longest - 1}, {longest / 2 + 1, longest / 2 + 1}}},
+      {kSums, i32, {{longest / 3, longest}, {1, longest}}},
+      {kExSum, i32, {{0, longest}}},
+      // Many rows; the last one is full, or has one or some of its items. All checkers are on: several warps
+      // and rows, and a row that does not fill its warps.
+      {kSums, i32, {{2 * longest + longest / 3, longest}}, random, kBoth},
+      {kMaps, u64, {{2 * longest + 1, longest}}, random, kBoth},
+      {kInSum, i32, {{3 * (longest - 2) + 5, longest - 2}, {5, 1}}, random, kBoth},
+      {kExSum, i32, {{100, 8}}, random, kBoth},
+      {kExSum, i32, {{5003, 1}, {5003, 8}, {5003, 20}, {5003, 32}, {5003, 33}, {5003, 100}, {5003, 257}}},
+      {kInSum, i32, {{5003, 2}, {5003, 3}, {5003, 7}}},
+      {kExMaps, u64, {{4001, 1}, {4001, 8}, {4001, 20}, {4001, 32}, {4001, 33}, {4001, 100}, {4001, 257}}},
+      {kInMaps, u64, {{4001, 2}, {4001, 3}, {4001, 7}}},
+      {kExSum, i32, {{5003, 1000}}},
+      {kExMaps, u64, {{4001, 1000}}},
+      // More rows than a 16-bit number can count.
+      {kInSum, i32, {{132007, 2}}},
+      // Arrays and rows that do not start at a multiple of 16 bytes.
+      {kInSum, i32, {{20003, longest}}, random, kCorrectness, 4},
+      {kExSum, i32, {{20003, longest - 3}}, random, kCorrectness, 12},
+      {kInMaps, u64, {{9001, longest}}, random, kCorrectness, 8},
+      {kExSum, i64, {{9001, longest}}, random, kCorrectness, 8},
+      {kInSum, f32, {{9001, longest}}, random, kCorrectness, 4},
+      {kExSum, f64, {{9001, longest}}, random, kCorrectness, 8},
+      // Other patterns of int32 items, and the other operators and types. The item that determines the result
+      // is anywhere, all items have the same sign, and none is 0, so a wrong identity changes the result.
+      {kInSum, i32, {{9000, longest}}, {high_bits, all_equal}},
+      {kExSum, i32, {{9000, longest}}, {alternating, skewed}},
+      {kSums, {i64, f64}, {{9001, longest}}},
+      {kSums, f32, {{20003, longest}}},
+      {kSums, f32, {{9000, longest}}, alternating},
+      {kSums, f32, {{3001, longest}}, skewed},
+      {kMaps, u64, {{20003, longest}}},
+      {kMaps, u64, {{9000, longest}}, skewed},
+      {kMaps, u64, {{30011, longest}}, extremes},
+      {kMinMax, {i32, f32}, {{9001, longest}}},
+      {kMinMax, {i32, f32}, {{3001, longest}}, {all_equal, ascending}},
+      {kMinMax, {i32, f32}, {{longest, longest}}, extremes},  // one row: its first item is no NaN
+      {kInSum, f32, {{9000, longest}}, all_equal},
+      {kInSum, {f32, f64}, {{3001, longest}, {5000, longest}}, high_bits},
+      {kExSum, i64, {{0, longest}}},
+      {kInSum, i64, {{20, 20}}},
+      {kExSum, f64, {{100, std::min<std::uint64_t>(100, longest)}}},
+      {kExMaps, u64, {{0, longest}}},
+      // For rungs that are not limited to one block: rows that need many blocks, and the largest row length.
+      {kInSum, i32, {{many, many}}},
+      {kExMaps, u64, {{30007, row_of_maps}}},
+      {kExSum, i32, {{10, kAnyRow}}},
+      // The measured cases: with 2^18 items, counting work and steps is quick; 2^22 items fill the device.
+      // Both are also correctness cases, with another seed, so an answer that was stored in one is wrong in
+      // the other.
+      {natural, i32, {{1 << 18, measured}}, random, kCounted},
+  };
+  if (!is_quadratic) rows.push_back({natural, i32, {{1 << 22, measured}}, random, kTimed});
+  return rows;
+}
+}  // namespace table
 
 class ScanProblem : public Problem {
  public:
@@ -228,7 +204,17 @@ class ScanProblem : public Problem {
     return is_map ? print_map(element) : Problem::print(c, dtype, element);
   }
 
-  std::vector<Case> cases(const Task& task) const override { return CaseList(rung_of(task)).all; }
+  std::vector<Case> cases(const Task& task) const override {
+    const Rung rung = rung_of(task);
+    std::vector<Case> all, some;
+    add_cases(all, table::rows_for(rung), make);
+    for (Case& c : all) {
+      // For a short longest row, two rows of the table make the same case.
+      const bool is_new = std::ranges::none_of(some, [&](const Case& one) { return one.name == c.name; });
+      if (is_new && row_length_of(c) <= max_row_length(rung)) some.push_back(std::move(c));
+    }
+    return some;
+  }
 
   Shape shape(const Task& task, const Case& c) const override {
     Shape shape{{{"d_in", c.dtype, c.n}}, {{"d_out", c.dtype, c.n}}, workspace_of(c.n, c.dtype)};
@@ -264,24 +250,23 @@ class ScanProblem : public Problem {
       using Value = typename Op::Value;
       const auto& out = outputs[0];
       const auto got = out.as<Value>();
+      std::vector<Value> right(c.n);
+      scan_all(c, inputs, op, Baseline::one_thread, right.data());
       std::optional<Mismatch> mismatch;
-      if constexpr (std::is_same_v<Op, Sum<float>> || std::is_same_v<Op, Sum<double>>) {
-        mismatch = compare_floats(out.spec, expected_sums<Value>(c, inputs), out.bytes);
-      } else if constexpr (std::is_floating_point_v<Value>) {
-        std::vector<Value> right(c.n);
-        scan_all(c, inputs, op, Baseline::one_thread, right.data());
+      if constexpr (std::is_floating_point_v<Value>) {
         std::vector<Expected> expected;
-        for (const Value value : right) expected.push_back({static_cast<long double>(value), 0});
+        if constexpr (std::is_same_v<Op, Sum<Value>>) {
+          expected = expected_sums<Value>(c, inputs);
+        } else {
+          for (const Value value : right) expected.push_back({static_cast<long double>(value), 0});
+        }
         mismatch = compare_floats(out.spec, expected, out.bytes);
       } else {
-        std::vector<Value> right(c.n);
-        scan_all(c, inputs, op, Baseline::one_thread, right.data());
         constexpr auto compare = kIsMap<Value> ? lab::compare_maps : lab::compare_integers;
         mismatch = compare(out.spec, std::as_bytes(std::span(right)), out.bytes);
       }
       if (mismatch) {
-        Facts<Op> facts{c, inputs, op, got, *mismatch, rung_of(task)};
-        facts.right = facts.scanned(c, inputs, op);
+        const Facts<Op> facts{c, inputs, op, got, *mismatch, rung_of(task), std::move(right)};
         if (facts.row_length() > 1)
           mismatch->position = fmt::format("position {} of row {}, rows of {}", facts.position(), facts.row(),
                                            facts.row_length());

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
 // Scan: your file. Read labs/scan/lab.hpp (what is computed, Job), then handouts/02-scan.md.
+// given.cuh in the same folder has functions that your code calls.
 // Work from the top down: each task is a kernel and the host function that launches it.
 // Grade one task with
 //   ./lab grade scan --task hillis_steele
@@ -12,40 +13,37 @@ inline constexpr unsigned kWarp = 32;       // threads in a warp
 inline constexpr unsigned kFullMask = ~0u;  // every lane of a warp takes part
 inline constexpr unsigned kBlock = 256;     // threads in a block, unless the row length decides
 
-// --- Given: the position of a row. `length` is row_length, or less in the last row; 0 if the row does not
-// exist.
-struct Row {
-  std::uint64_t first;  // index of its first item
-  unsigned length;
-};
+#include "scan/given.cuh"
+
+// --- Task 1, "global_rounds": Hillis and Steele's rounds in global memory, one launch each; rows of any
+// length. In the round with `offset` = 1, 2, 4 … result k becomes result[k - offset] op result[k], for every
+// position k of a row with such a partner. One launch must not write what another thread of it reads, so two
+// arrays alternate: job.d_out and job.d_scratch.
+
+// Copies the items; for an exclusive scan, moves each row one position to the right and puts the identity in
+// front. The inclusive scan of the moved items is the exclusive scan of the items.
 template <typename Op>
-__device__ Row row_of(const Job<Op>& job, std::uint64_t row) {
-  const std::uint64_t first = row * job.row_length;
-  if (first >= job.n) return {job.n, 0};
-  const std::uint64_t left = job.n - first;
-  return {first, left < job.row_length ? static_cast<unsigned>(left) : job.row_length};
+__global__ void k01_first_round(Job<Op> job, typename Op::Value* d_to) {
+  // TODO(student): Copy or move item gid. The launch may have more threads than there are items. (roughly 7
+  // lines)
 }
 
-// The smallest power of two that is at least `length`: the number of leaves of a balanced tree over a row.
-constexpr unsigned leaves_for(unsigned length) {
-  unsigned leaves = 1;
-  while (leaves < length) leaves *= 2;
-  return leaves;
+// One round, from the array d_from to the array d_to.
+template <typename Op>
+__global__ void k01_round(Job<Op> job, const typename Op::Value* d_from, typename Op::Value* d_to,
+                          std::uint64_t offset) {
+  // TODO(student): Combine value gid with the one `offset` positions to its left, if that is in the same row.
+  // (roughly 4 lines)
 }
 
-// Shuffles a value of any type whose size is a multiple of 4, word by word. All 32 lanes must call it.
-// Returns the value of the lane `offset` below; lanes below `offset` get their own value.
-template <typename Value>
-__device__ Value shuffle_up(Value value, unsigned offset) {
-  static_assert(sizeof(Value) % 4 == 0);
-  unsigned words[sizeof(Value) / 4];
-  memcpy(words, &value, sizeof value);
-  for (unsigned& word : words) word = __shfl_up_sync(kFullMask, word, offset);
-  memcpy(&value, words, sizeof value);
-  return value;
+template <typename Op>
+Status global_rounds(const Job<Op>& job) {
+  // TODO(student): Launch k01_first_round, then k01_round for each offset. The last launch must write
+  // job.d_out. (roughly 15 lines)
+  return not_implemented(job);
 }
 
-// --- Rung 3, task "hillis_steele": one block per row, one thread per item, log2(row_length) rounds in shared
+// --- Task 2, "hillis_steele": one block per row, one thread per item, log2(row_length) rounds in shared
 // memory. Rows of up to kThreadRow items.
 // Limits: instructions per item ≤ 310, barriers per row ≤ 24 (rows of 1,024 items: 1 + log2 1,024, or twice
 //   as many with one array).
@@ -53,7 +51,7 @@ __device__ Value shuffle_up(Value value, unsigned offset) {
 // steps.
 // __launch_bounds__(t) promises the compiler that no block of the kernel has more than t threads.
 template <typename Op>
-__global__ void __launch_bounds__(kThreadRow) k03_hillis_steele(Job<Op> job) {
+__global__ void __launch_bounds__(kThreadRow) k02_hillis_steele(Job<Op> job) {
   // TODO(student): Scan row blockIdx.x with Hillis and Steele's rounds in shared memory, for both kinds.
   // (roughly 20 lines)
 }
@@ -64,16 +62,27 @@ Status hillis_steele(const Job<Op>& job) {
   return not_implemented(job);
 }
 
-// --- Rung 4, task "blelloch": a balanced tree over the row, an up-sweep and a down-sweep, in place. Rows of
+// --- Task 3, "blelloch": a balanced tree over the row, an up-sweep and a down-sweep, in place. Rows of
 // up to kThreadRow items.
 // Limits: instructions per item ≤ 300, barriers per row ≤ 24 (rows of 1,024 items: 2 + 2 log2 1,024).
 // There are leaves_for(row_length) leaves; those past the end of the row hold the identity. 2 · (leaves - 1)
 // operations, 2 · log2(leaves) steps. The result is exclusive.
 template <typename Op>
-__global__ void __launch_bounds__(kThreadRow) k04_blelloch(Job<Op> job, unsigned leaves) {
-  // TODO(student): Scan row blockIdx.x with an up-sweep and a down-sweep over `leaves` leaves, for both
-  // kinds. (roughly 25 lines)
-  static_cast<void>(leaves);
+__global__ void __launch_bounds__(kThreadRow) k03_blelloch(Job<Op> job, unsigned leaves) {
+  using Value = typename Op::Value;
+  __shared__ Value s_data[kThreadRow];
+  const unsigned k = threadIdx.x;
+  const Row row = row_of(job, blockIdx.x);
+
+  const Value item = k < row.length ? job.d_in[row.first + k] : job.op.identity();
+  s_data[k] = item;
+  __syncthreads();  // the leaves are stored before a parent reads them
+
+  // TODO(student): Do the up-sweep over `leaves` leaves, set the root to the identity, and do the down-sweep.
+  // (roughly 15 lines)
+
+  if (k >= row.length) return;
+  job.d_out[row.first + k] = job.kind == Kind::inclusive ? job.op(s_data[k], item) : s_data[k];
 }
 
 template <typename Op>
@@ -89,7 +98,6 @@ Status blelloch(const Job<Op>& job) {
 template <typename Op>
 __device__ typename Op::Value warp_inclusive_scan(typename Op::Value value, Op op) {
   // TODO(student): Do Hillis and Steele's rounds with shuffle_up. (roughly 6 lines)
-  static_cast<void>(op);
   return value;
 }
 
@@ -98,14 +106,13 @@ __device__ typename Op::Value warp_inclusive_scan(typename Op::Value value, Op o
 template <typename Op>
 __device__ typename Op::Value shift_right(typename Op::Value inclusive, Op op) {
   // TODO(student): Use one shuffle. (roughly 2 lines)
-  static_cast<void>(op);
   return inclusive;
 }
 
-// --- Rung 7, task "kogge_stone": one warp per row of up to kWarpRow items, in registers only.
+// --- Task 4, "kogge_stone": one warp per row of up to kWarpRow items, in registers only.
 // Limits: barriers per row ≤ 0, instructions per item ≤ 85.
 template <typename Op>
-__global__ void __launch_bounds__(kBlock) k07_kogge_stone(Job<Op> job) {
+__global__ void __launch_bounds__(kBlock) k04_kogge_stone(Job<Op> job) {
   // TODO(student): Scan kBlock / kWarp rows per block, one per warp. (roughly 8 lines)
 }
 
@@ -130,15 +137,25 @@ constexpr unsigned chunk_for(unsigned row_length) {
   return (row_length + kBlock - 1) / kBlock | 1u;
 }
 
-// --- Rung 9, task "coarsened": each thread scans a chunk of the row by itself; the network scans only the
+// --- Task 5, "coarsened": each thread scans a chunk of the row by itself; the network scans only the
 // totals of the chunks. Rows of up to kSharedRow items.
 // Limits: barriers per row ≤ 8 (rows of 4,096 items: 4 are enough), instructions per item ≤ 50,
 //   bank_conflicts per row ≤ 16 (none is needed).
 template <typename Op>
-__global__ void __launch_bounds__(kBlock) k09_coarsened(Job<Op> job, unsigned chunk) {
-  // TODO(student): Scan row blockIdx.x: each thread has a chunk of it. Access global memory with neighbouring
-  // threads at neighbouring items. (roughly 20 lines)
-  static_cast<void>(chunk);
+__global__ void __launch_bounds__(kBlock) k05_coarsened(Job<Op> job, unsigned chunk) {
+  using Value = typename Op::Value;
+  __shared__ Value s_data[kSharedRow];
+  const unsigned tid = threadIdx.x;
+  const Row row = row_of(job, blockIdx.x);
+
+  for (unsigned i = tid; i < row.length; i += kBlock) s_data[i] = job.d_in[row.first + i];
+  __syncthreads();  // the row is loaded before its items are read chunk by chunk
+
+  // TODO(student): Replace the items of the thread's chunk by their results, with block_exclusive_scan.
+  // (roughly 10 lines)
+  __syncthreads();  // every chunk's results are stored before other threads read them
+
+  for (unsigned i = tid; i < row.length; i += kBlock) job.d_out[row.first + i] = s_data[i];
 }
 
 template <typename Op>
@@ -147,7 +164,7 @@ Status coarsened(const Job<Op>& job) {
   return not_implemented(job);
 }
 
-// --- Rung 10, task "segmented" (bonus): the scan starts again at every head. This needs no new kernel, only
+// --- Task 6, "segmented" (bonus): the scan starts again at every head. This needs no new kernel, only
 // a new operator, on pairs.
 // Limits: bytes_ratio ≤ 1.05, launches ≤ 1.
 
@@ -171,16 +188,14 @@ struct Segmented {
   }
   COURSE_HD Value operator()(Value a, Value b) const {
     // TODO(student): Return the result of the items of a, followed by those of b. (roughly 1 line)
-    static_cast<void>(a);
     return b;
   }
 };
 
 template <typename Op>
-__global__ void __launch_bounds__(kBlock) k10_segmented(Job<Op> job, unsigned chunk) {
-  // TODO(student): Do the same as in k09_coarsened, for segments. A row's first item starts a segment even if
+__global__ void __launch_bounds__(kBlock) k06_segmented(Job<Op> job, unsigned chunk) {
+  // TODO(student): Do the same as in k05_coarsened, for segments. A row's first item starts a segment even if
   // its flag is 0. (roughly 25 lines)
-  static_cast<void>(chunk);
 }
 
 template <typename Op>
@@ -194,6 +209,7 @@ template <typename Op>
 Status solve(Rung rung, const Job<Op>& job) {
   if (job.row_length == 0 || job.row_length > max_row_length(rung)) return Status::unsupported;
   switch (rung) {
+    case Rung::global_rounds: return global_rounds(job);
     case Rung::hillis_steele: return hillis_steele(job);
     case Rung::blelloch: return blelloch(job);
     case Rung::kogge_stone: return kogge_stone(job);

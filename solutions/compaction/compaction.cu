@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 //@student // Stream compaction: your file.
 //@student // Read labs/compaction/lab.hpp (predicates, Job), then handouts/03-compaction.md.
+//@student // given.cuh in the same folder has functions that your code calls.
 //@student // Work from the top down: each task is a few kernels and the host function that launches them.
 //@student // Grade one task with
 //@student //   ./lab grade compaction --task three_kernels
@@ -21,7 +22,7 @@
 #include "compaction/lab.hpp"
 #include "lab/atomic_access.cuh"
 //@reference
-#include "compaction/state_of_the_art.cuh"  // rung 7
+#include "compaction/state_of_the_art.cuh"  // rung 6
 //@end
 
 namespace course::compaction {
@@ -30,17 +31,7 @@ inline constexpr unsigned kBlock = 256;     // threads in a block: a power of tw
 inline constexpr unsigned kWarp = 32;       // threads in a warp
 inline constexpr unsigned kFullMask = ~0u;  // every lane of a warp takes part
 
-// Number of blocks that cover n items. At least one, so that n = 0 gets an answer, too.
-constexpr std::uint64_t blocks_for(std::uint64_t n, std::uint64_t items_per_block) {
-  return n == 0 ? 1 : (n + items_per_block - 1) / items_per_block;
-}
-
-// The result of an exclusive scan over the threads of a block, for one thread.
-template <typename Value>
-struct Scanned {
-  Value before;  // sum of the values of the threads before this one
-  Value total;   // sum of all of them
-};
+#include "compaction/given.cuh"
 
 // Exclusive scan of one value per thread. All kBlock threads must call it; the result is valid in each of
 // them.
@@ -75,12 +66,12 @@ __device__ Scanned<Value> block_scan(Value value) {
   //@end
 }
 
-// --- Rung 2, task "three_kernels": a flag for each item, the exclusive scan of the flags, and a move of
+// --- Task 1, "three_kernels": a flag for each item, the exclusive scan of the flags, and a move of
 // every kept item to its position. Moves 4n (flags) + 4n + 8n (scan) + 16n (offsets) + 12n bytes; besides, it
 // reads the items twice and writes the kept ones.
 // Limits: bytes_ratio ≤ 12, launches ≤ 7.
 //@reference
-// Rung 1 is the CPU's loop (labs/compaction/baseline.hpp).
+// Rung 0 is the CPU's loop (labs/compaction/baseline.hpp).
 // Changed: in the loop, `count++` makes every item wait for the one before it. A scan of ⌈log2 n⌉ steps
 // replaces it.
 // Why: all items are tested and moved in parallel, and their positions are computed in parallel.
@@ -89,7 +80,7 @@ __device__ Scanned<Value> block_scan(Value value) {
 // four times; a flag is one bit of information, but it takes 4 bytes, and its position takes 8.
 //@end
 template <typename T, typename Keep>
-__global__ void k02_flags(const T* d_in, std::uint64_t n, std::uint32_t* d_flags, Keep keep) {
+__global__ void k01_flags(const T* d_in, std::uint64_t n, std::uint32_t* d_flags, Keep keep) {
   //@solution Set the flags: 1 for an item that is kept, otherwise 0.
   //@how Use one item per thread. Its flag is 1 if keep returns true, otherwise 0. Compare the global
   //@how index with n.
@@ -101,7 +92,7 @@ __global__ void k02_flags(const T* d_in, std::uint64_t n, std::uint32_t* d_flags
 // d_scan[i] = sum of the values before i in the same block; d_totals[block] = sum of the block's values.
 // d_scan may be the same array as d_values.
 template <typename Value>
-__global__ void k02_scan_blocks(const Value* d_values, std::uint64_t n, Index* d_scan, Index* d_totals) {
+__global__ void k01_scan_blocks(const Value* d_values, std::uint64_t n, Index* d_scan, Index* d_totals) {
   //@solution Scan the block's values with block_scan, and store both results.
   //@how Use one value per thread (0 past n), as an Index. Call block_scan and store the sum before the
   //@how value. Thread 0 stores the total.
@@ -112,8 +103,8 @@ __global__ void k02_scan_blocks(const Value* d_values, std::uint64_t n, Index* d
   //@end
 }
 
-// Adds d_offsets[block] to the n results of k02_scan_blocks: one offset per block of kBlock results.
-__global__ void k02_add_offsets(Index* d_scan, std::uint64_t n, const Index* d_offsets) {
+// Adds d_offsets[block] to the n results of k01_scan_blocks: one offset per block of kBlock results.
+__global__ void k01_add_offsets(Index* d_scan, std::uint64_t n, const Index* d_offsets) {
   //@solution Use one value per thread. Compare the global index with n.
   const std::uint64_t gid = std::uint64_t{blockIdx.x} * kBlock + threadIdx.x;
   if (gid < n) d_scan[gid] += d_offsets[blockIdx.x];
@@ -129,15 +120,15 @@ void exclusive_scan(const Value* d_values, std::uint64_t n, Index* d_scan, Index
                     CUstream_st* stream) {
   const std::uint64_t n_blocks = blocks_for(n, kBlock);
   Index* d_totals = d_spare;
-  k02_scan_blocks<<<static_cast<unsigned>(n_blocks), kBlock, 0, stream>>>(d_values, n, d_scan, d_totals);
+  k01_scan_blocks<<<static_cast<unsigned>(n_blocks), kBlock, 0, stream>>>(d_values, n, d_scan, d_totals);
   if (n_blocks == 1) return;
   exclusive_scan(d_totals, n_blocks, d_totals, d_spare + n_blocks, stream);
-  k02_add_offsets<<<static_cast<unsigned>(n_blocks), kBlock, 0, stream>>>(d_scan, n, d_totals);
+  k01_add_offsets<<<static_cast<unsigned>(n_blocks), kBlock, 0, stream>>>(d_scan, n, d_totals);
 }
 
 // Moves every item whose flag is 1 to its position, and stores how many there are.
 template <typename T>
-__global__ void k02_scatter(const T* d_in, std::uint64_t n, const std::uint32_t* d_flags,
+__global__ void k01_scatter(const T* d_in, std::uint64_t n, const std::uint32_t* d_flags,
                             const Index* d_positions, T* d_out, Index* d_count) {
   //@solution Write the kept items and the count. Consider n = 0.
   //@how Use one item per thread. If its flag is set, d_out[d_positions[gid]] = d_in[gid]. The thread of
@@ -157,19 +148,19 @@ __global__ void k02_scatter(const T* d_in, std::uint64_t n, const std::uint32_t*
 template <typename T, typename Keep>
 Status three_kernels(const Job<T, Keep>& job) {
   //@solution Launch the three steps: flags, exclusive_scan, scatter.
-  //@how Launch k02_flags, call exclusive_scan from job.d_flags to job.d_positions, then launch
-  //@how k02_scatter.
+  //@how Launch k01_flags, call exclusive_scan from job.d_flags to job.d_positions, then launch
+  //@how k01_scatter.
   //@instead return not_implemented(job);
   const auto n_blocks = static_cast<unsigned>(blocks_for(job.n, kBlock));
-  k02_flags<<<n_blocks, kBlock, 0, job.stream>>>(job.d_in, job.n, job.d_flags, job.keep);
+  k01_flags<<<n_blocks, kBlock, 0, job.stream>>>(job.d_in, job.n, job.d_flags, job.keep);
   exclusive_scan(job.d_flags, job.n, job.d_positions, job.d_spare, job.stream);
-  k02_scatter<<<n_blocks, kBlock, 0, job.stream>>>(job.d_in, job.n, job.d_flags, job.d_positions, job.d_out,
+  k01_scatter<<<n_blocks, kBlock, 0, job.stream>>>(job.d_in, job.n, job.d_flags, job.d_positions, job.d_out,
                                                    job.d_count);
   return Status::ok;
   //@end
 }
 
-// --- Rung 3, task "fused": the flags and their scan stay in the block; only one number per block goes
+// --- Task 2, "fused": the flags and their scan stay in the block; only one number per block goes
 // through global memory.
 // Limits: bytes_ratio ≤ 2.2, launches ≤ 5.
 //@reference
@@ -182,7 +173,7 @@ Status three_kernels(const Job<T, Keep>& job) {
 // each other at 9 barriers.
 //@end
 template <typename T, typename Keep>
-__global__ void k03_count(const T* d_in, std::uint64_t n, Index* d_totals, Keep keep) {
+__global__ void k02_count(const T* d_in, std::uint64_t n, Index* d_totals, Keep keep) {
   //@solution Store how many items the block keeps (__syncthreads_count).
   //@how Use one item per thread. __syncthreads_count(condition) is a barrier that returns, in every
   //@how thread, the number of threads of the block for which the condition is true. All threads must
@@ -195,7 +186,7 @@ __global__ void k03_count(const T* d_in, std::uint64_t n, Index* d_totals, Keep 
 
 // d_offsets[block]: the position of the block's first kept item in d_out.
 template <typename T, typename Keep>
-__global__ void k03_compact(const T* d_in, std::uint64_t n, const Index* d_offsets, T* d_out, Index* d_count,
+__global__ void k02_compact(const T* d_in, std::uint64_t n, const Index* d_offsets, T* d_out, Index* d_count,
                             Keep keep) {
   //@solution Write the block's kept items to their positions. One thread of the grid writes the count.
   //@how Load one item per thread; its flag is 0 past n. The block_scan of the flags (as unsigned) gives
@@ -216,20 +207,20 @@ template <typename T, typename Keep>
 Status fused(const Job<T, Keep>& job) {
   //@solution Launch the three steps: count, exclusive_scan of the counts, compact. All numbers are in
   //@hint job.d_spare.
-  //@how Launch k03_count with job.d_spare as output. Call exclusive_scan on these counts, in place; the
-  //@how scan's own spare space begins behind them. Then launch k03_compact.
+  //@how Launch k02_count with job.d_spare as output. Call exclusive_scan on these counts, in place; the
+  //@how scan's own spare space begins behind them. Then launch k02_compact.
   //@instead return not_implemented(job);
   const std::uint64_t n_blocks = blocks_for(job.n, kBlock);
   Index* d_totals = job.d_spare;
   const auto grid = static_cast<unsigned>(n_blocks);
-  k03_count<<<grid, kBlock, 0, job.stream>>>(job.d_in, job.n, d_totals, job.keep);
+  k02_count<<<grid, kBlock, 0, job.stream>>>(job.d_in, job.n, d_totals, job.keep);
   exclusive_scan(d_totals, n_blocks, d_totals, d_totals + n_blocks, job.stream);
-  k03_compact<<<grid, kBlock, 0, job.stream>>>(job.d_in, job.n, d_totals, job.d_out, job.d_count, job.keep);
+  k02_compact<<<grid, kBlock, 0, job.stream>>>(job.d_in, job.n, d_totals, job.d_out, job.d_count, job.keep);
   return Status::ok;
   //@end
 }
 
-// --- Rung 4, task "warp_aggregated": the flags of a warp are the bits of one word; a tile has kRows items
+// --- Task 3, "warp_aggregated": the flags of a warp are the bits of one word; a tile has kRows items
 // per thread.
 // Limits: barriers per 1,024 items ≤ 8 (2 for a tile of 2,048 items, 1 in the scan of the counts), launches
 //   ≤ 3.
@@ -254,10 +245,6 @@ __device__ Rows<T> load_rows(const T* d_in, std::uint64_t n, std::uint64_t tile,
   //@how First load item r of all rows r (if it exists), then call __ballot_sync for each row: it is
   //@how faster to have kRows loads in flight at once than one at a time. __popc counts the bits of a
   //@how ballot.
-  //@instead static_cast<void>(d_in);
-  //@instead static_cast<void>(n);
-  //@instead static_cast<void>(tile);
-  //@instead static_cast<void>(keep);
   //@instead return {};
   const unsigned lane = threadIdx.x % kWarp, warp = threadIdx.x / kWarp;
   const std::uint64_t first = tile * kTile + warp * (kRows * kWarp) + lane;
@@ -303,9 +290,6 @@ __device__ void scatter_rows(const Rows<T>& rows, Index position, T* d_out) {
   //@solution Write each row's kept items behind those of the rows before it.
   //@how Within a row, a kept item's rank is the number of bits below its lane's: __popc(kept & ((1u <<
   //@how lane) - 1)). The output of the next row begins after this row's kept items.
-  //@instead static_cast<void>(rows);
-  //@instead static_cast<void>(position);
-  //@instead static_cast<void>(d_out);
   const unsigned lane = threadIdx.x % kWarp;
   const unsigned lanes_below = (1u << lane) - 1;
 #pragma unroll
@@ -325,7 +309,7 @@ __device__ void scatter_rows(const Rows<T>& rows, Index position, T* d_out) {
 // Drawback: items are still read twice.
 //@end
 template <typename T, typename Keep>
-__global__ void k04_count(const T* d_in, std::uint64_t n, Index* d_totals, Keep keep) {
+__global__ void k03_count(const T* d_in, std::uint64_t n, Index* d_totals, Keep keep) {
   //@solution Store how many items of tile blockIdx.x are kept.
   //@how Call load_rows for tile blockIdx.x, then scan_warps. Thread 0 stores the total.
   const Rows<T> rows = load_rows(d_in, n, blockIdx.x, keep);
@@ -335,7 +319,7 @@ __global__ void k04_count(const T* d_in, std::uint64_t n, Index* d_totals, Keep 
 }
 
 template <typename T, typename Keep>
-__global__ void k04_compact(const T* d_in, std::uint64_t n, const Index* d_offsets, T* d_out, Index* d_count,
+__global__ void k03_compact(const T* d_in, std::uint64_t n, const Index* d_offsets, T* d_out, Index* d_count,
                             Keep keep) {
   //@solution Write the kept items of tile blockIdx.x to their positions. One thread of the grid writes the
   //@hint count.
@@ -356,52 +340,20 @@ Status warp_aggregated(const Job<T, Keep>& job) {
   const std::uint64_t n_tiles = blocks_for(job.n, kTile);
   Index* d_totals = job.d_spare;
   const auto grid = static_cast<unsigned>(n_tiles);
-  k04_count<<<grid, kBlock, 0, job.stream>>>(job.d_in, job.n, d_totals, job.keep);
+  k03_count<<<grid, kBlock, 0, job.stream>>>(job.d_in, job.n, d_totals, job.keep);
   exclusive_scan(d_totals, n_tiles, d_totals, d_totals + n_tiles, job.stream);
-  k04_compact<<<grid, kBlock, 0, job.stream>>>(job.d_in, job.n, d_totals, job.d_out, job.d_count, job.keep);
+  k03_compact<<<grid, kBlock, 0, job.stream>>>(job.d_in, job.n, d_totals, job.d_out, job.d_count, job.keep);
   return Status::ok;
   //@end
 }
 
-// --- Rung 5, task "single_pass" (bonus): a tile finds the start of its output by looking back at the tiles
+// --- Task 4, "single_pass" (bonus): a tile finds the start of its output by looking back at the tiles
 // before it.
 // Limits: bytes_ratio ≤ 1.4, launches ≤ 2.
 
-// Given: the status of a tile in one word, so a reader sees either all of it or nothing: two bits say what is
-// available, the other 62 hold a number of kept items.
-enum Known : unsigned {
-  kNothing = 0,  // not counted yet
-  kTotal = 1,    // aggregate available: the number of kept items of this tile alone
-  kPrefix = 2,   // prefix available: the number of kept items of all tiles up to and including this one
-};
-__host__ __device__ constexpr Index state_of(Known known, Index n_kept) {
-  return Index{known} << 62 | n_kept;
-}
-__host__ __device__ constexpr Known known_of(Index state) {
-  return static_cast<Known>(state >> 62);
-}
-__host__ __device__ constexpr Index number_of(Index state) {
-  return state & ~(Index{3} << 62);
-}
-
-// Given: relaxed atomic accesses to a tile status. A plain access would be a data race: the compiler may keep
-// it in a register or split it.
-__device__ inline void publish(Index* d_state, Index state) {
-  lab::store_relaxed(d_state, state);
-}
-__device__ inline Index look_at(const Index* d_state) {
-  return lab::load_relaxed(d_state);
-}
-
-// Given: returns the next number, starting at 0. Several threads may call it at the same time.
-__device__ inline std::uint64_t draw_ticket(Index* d_ticket) {
-  static_assert(sizeof(Index) == sizeof(unsigned long long));
-  return atomicAdd(reinterpret_cast<unsigned long long*>(d_ticket), 1ull);
-}
-
 // Runs before all other kernels: no ticket is taken, and no tile's status is available. Until then the
 // workspace is undefined.
-__global__ void k05_reset(Index* d_ticket, Index* d_states, std::uint64_t n_tiles) {
+__global__ void k04_reset(Index* d_ticket, Index* d_states, std::uint64_t n_tiles) {
   //@solution Reset the ticket and the status of every tile.
   //@how Each thread sets one status to state_of(kNothing, 0); the first thread also resets the ticket.
   const std::uint64_t gid = std::uint64_t{blockIdx.x} * kBlock + threadIdx.x;
@@ -431,8 +383,6 @@ __device__ inline Index look_back(const Index* d_states, std::uint64_t tile) {
   //@how Read again while any lane sees kNothing. If some lane sees a prefix (__ballot_sync, __ffs), use
   //@how the nearest one: add up the numbers of the lanes up to it, ignore the lanes behind it, and
   //@how return. Otherwise add up all 32 and continue 32 tiles further back.
-  //@instead static_cast<void>(d_states);
-  //@instead static_cast<void>(tile);
   //@instead return warp_sum(0);
   const unsigned lane = threadIdx.x % kWarp;
   Index before = 0;
@@ -457,7 +407,6 @@ __device__ inline Index chain_tile(Index* d_states, std::uint64_t tile, Index to
   //@how Publish kTotal first, so that no other tile waits for your look_back. Then call look_back. Then
   //@how publish kPrefix, which is the number of items before the tile plus its own total. Only one lane
   //@how publishes.
-  //@instead static_cast<void>(total);
   //@instead return look_back(d_states, tile);
   const unsigned lane = threadIdx.x % kWarp;
   if (lane == 0) publish(d_states + tile, state_of(kTotal, total));
@@ -480,7 +429,7 @@ __device__ inline Index chain_tile(Index* d_states, std::uint64_t tile, Index to
 // sector than it fills. The whole block waits while its first warp looks back.
 //@end
 template <typename T, typename Keep>
-__global__ void k05_single_pass(const T* d_in, std::uint64_t n, Index* d_ticket, Index* d_states, T* d_out,
+__global__ void k04_single_pass(const T* d_in, std::uint64_t n, Index* d_ticket, Index* d_states, T* d_out,
                                 Index* d_count, Keep keep) {
   //@solution Compact one tile per block, in the order of the tickets. One thread of the grid writes the
   //@hint count.
@@ -510,23 +459,23 @@ __global__ void k05_single_pass(const T* d_in, std::uint64_t n, Index* d_ticket,
 
 template <typename T, typename Keep>
 Status single_pass(const Job<T, Keep>& job) {
-  //@solution Launch k05_reset, then k05_single_pass. The ticket and the statuses are in job.d_spare.
+  //@solution Launch k04_reset, then k04_single_pass. The ticket and the statuses are in job.d_spare.
   //@how Use the first number of job.d_spare as the ticket; the tile statuses begin behind it. Launch
-  //@how k05_reset, then k05_single_pass with one block per tile of kTile items.
+  //@how k04_reset, then k04_single_pass with one block per tile of kTile items.
   //@instead return not_implemented(job);
   const std::uint64_t n_tiles = blocks_for(job.n, kTile);
   Index* d_ticket = job.d_spare;
   Index* d_states = job.d_spare + 1;
-  k05_reset<<<static_cast<unsigned>(blocks_for(n_tiles, kBlock)), kBlock, 0, job.stream>>>(d_ticket, d_states,
+  k04_reset<<<static_cast<unsigned>(blocks_for(n_tiles, kBlock)), kBlock, 0, job.stream>>>(d_ticket, d_states,
                                                                                            n_tiles);
-  k05_single_pass<<<static_cast<unsigned>(n_tiles), kBlock, 0, job.stream>>>(
+  k04_single_pass<<<static_cast<unsigned>(n_tiles), kBlock, 0, job.stream>>>(
       job.d_in, job.n, d_ticket, d_states, job.d_out, job.d_count, job.keep);
   return Status::ok;
   //@end
 }
 
 //@reference
-// --- Rung 6: vector loads and stores.
+// --- Rung 5: vector loads and stores.
 // Changed: (1) loads and stores have 16 bytes and are aligned, for arrays at any address; (2) one warp scan
 // counts four rows at a time, in the four bytes of a word; (3) the count is published at once, and while the
 // first warp looks back, the others already move their items together in shared memory; (4) from there the
@@ -644,7 +593,7 @@ __device__ void store_run(const T* s_run, unsigned n_run, T* d_out) {
 
 template <typename T, typename Keep>
 __global__ void __launch_bounds__(kBlock, kResidentBlocks)
-    k06_packed(const T* d_in, std::uint64_t n, Index* d_ticket, Index* d_states, T* d_out, Index* d_count,
+    k05_packed(const T* d_in, std::uint64_t n, Index* d_ticket, Index* d_states, T* d_out, Index* d_count,
                Keep keep) {
   constexpr unsigned kItems = Pack<T>::kItems;
   __shared__ Pack<T> s_packs[kPackTile<T> / kItems + 1];
@@ -703,9 +652,9 @@ Status packed(const Job<T, Keep>& job) {
   const std::uint64_t n_tiles = blocks_for(job.n + misaligned_items(job.d_in), kPackTile<T>);
   Index* d_ticket = job.d_spare;
   Index* d_states = job.d_spare + 1;
-  k05_reset<<<static_cast<unsigned>(blocks_for(n_tiles, kBlock)), kBlock, 0, job.stream>>>(d_ticket, d_states,
+  k04_reset<<<static_cast<unsigned>(blocks_for(n_tiles, kBlock)), kBlock, 0, job.stream>>>(d_ticket, d_states,
                                                                                            n_tiles);
-  k06_packed<<<static_cast<unsigned>(n_tiles), kBlock, 0, job.stream>>>(job.d_in, job.n, d_ticket, d_states,
+  k05_packed<<<static_cast<unsigned>(n_tiles), kBlock, 0, job.stream>>>(job.d_in, job.n, d_ticket, d_states,
                                                                         job.d_out, job.d_count, job.keep);
   return Status::ok;
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Rung 7 of the compaction: a ring of tiles, in waves. Read: compact_in_warp, the kernel. Predictions and
+// Rung 6 of the compaction: a ring of tiles, in waves. Read: compact_in_warp, the kernel. Predictions and
 // measurements: 2^28 int32 items of which half are kept, on an H200.
 #pragma once
 
@@ -69,7 +69,7 @@ __device__ unsigned compact_in_warp(const device::Tile<T, kThreads, kRows>& tile
   return row_begins;
 }
 
-// --- Rung 7: a ring of tiles, in waves.
+// --- Rung 6: a ring of tiles, in waves.
 // Changed:
 // - The grid has as many blocks as the device can run at once. Block b takes the tiles b, b + gridDim.x, …
 //   Its shared memory is a ring of tiles, into which the next ones arrive by asynchronous copies, which need
@@ -79,7 +79,7 @@ __device__ unsigned compact_in_warp(const device::Tile<T, kThreads, kRows>& tile
 //   warp stores its items from there.
 // - No tile waits for another tile's prefix: a block adds up the counts of the tiles since its tile before.
 // - One barrier per tile.
-// Why: rung 6's blocks wait while their first warp looks back, and have no loads in flight while they count,
+// Why: rung 5's blocks wait while their first warp looks back, and have no loads in flight while they count,
 // compact and store.
 // Predicted (state_of_the_art, 2^28 items): 436 µs, 90 % of the copy rate. Measured: 421.5 µs (H200,
 //   2026-11-26).
@@ -97,7 +97,7 @@ __device__ unsigned compact_in_warp(const device::Tile<T, kThreads, kRows>& tile
 // block has one tile at most, and the lag only delays it.
 template <typename Tuning, typename T, typename Keep>
 __global__ void __launch_bounds__(Tuning::kThreads, Tuning::kBlocks)
-    k07_state_of_the_art(const T* d_in, std::uint64_t n, T* d_out, Index* d_count,
+    k06_state_of_the_art(const T* d_in, std::uint64_t n, T* d_out, Index* d_count,
                          device::WaveTotals<unsigned> waves, Keep keep) {
   constexpr unsigned kThreads = Tuning::kThreads, kRows = Tuning::kRows, kLag = Tuning::kLag,
                      kSlots = Tuning::kSlots, kInFlight = kSlots - kLag, kWarps = kThreads / device::kWarp;
@@ -184,7 +184,7 @@ Status compact_in_waves(const Job<T, Keep>& job) {
   auto* d_words = reinterpret_cast<device::Word*>(job.d_spare);
   device::clear_words(d_words, Totals::words(n_tiles), job.stream);
   constexpr unsigned kRing = Tuning::kSlots * Tuning::kThreads * Tuning::kRows * sizeof(uint4);
-  device::launch_together<kRing>(k07_state_of_the_art<Tuning, T, Keep>, n_blocks, Tuning::kThreads,
+  device::launch_together<kRing>(k06_state_of_the_art<Tuning, T, Keep>, n_blocks, Tuning::kThreads,
                                  job.stream, job.d_in, job.n, job.d_out, job.d_count,
                                  device::WaveTotals<unsigned>{Totals{d_words}}, job.keep);
   return Status::ok;

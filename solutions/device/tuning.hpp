@@ -27,10 +27,10 @@ struct RingTuning : Tile {
   static constexpr unsigned kSlots = kSlots_;  // tiles in the ring: kLag and those that are being loaded
 };
 
-// A lab's constants: one row per compute capability (80 is sm_80). The row of 90 had the lowest geometric mean
-// of times at 2^20, 2^24 and 2^28 items on an H200, of all shapes tried. A GPU without a row uses Other, which
-// fits every GPU since sm_75. The row of 80 is not measured: it is that of 90, as far as the multiprocessor's
-// shared memory allows.
+// A lab's constants: one row per compute capability (80 is sm_80). The row of 90 had the lowest geometric
+// mean of times at 2^20, 2^24 and 2^28 items on an H200, of all shapes tried. A GPU without a row uses Other,
+// which fits every GPU since sm_75. The row of 80 is not measured: it is that of 90, as far as the
+// multiprocessor's shared memory allows.
 template <unsigned kCapability_, typename Tuning_>
 struct Row {
   static constexpr unsigned kCapability = kCapability_;

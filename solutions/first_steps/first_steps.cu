@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 //@student // First steps: your file. Read handouts/00-first-steps.md. Write a kernel in place of its TODO,
-//@student // let the function below it, which launches it, return Status::ok, and run: ./lab grade first_steps
+//@student // let the function below it, which launches it, return Status::ok, and run: ./lab grade
+//@student // first_steps
 //@reference
 // First steps: the five kernels. Lines that start with //@ steer the generator of the students' file
 // (make_skeleton.py).
@@ -62,8 +63,7 @@ __global__ void reverse_blocks(const int* d_in, int* d_out) {
   __shared__ int s_items[kBlock];
   const int i = blockIdx.x * blockDim.x + threadIdx.x;
   s_items[threadIdx.x] = d_in[i];
-  //@solution Wait at a barrier. Then read the item of the opposite thread instead.
-  //@instead d_out[i] = s_items[threadIdx.x];
+  //@solution Wait at a barrier. Then copy the opposite thread's item to d_out[i].
   __syncthreads();  // all items are stored before other threads read them
   d_out[i] = s_items[kBlock - 1 - threadIdx.x];
   //@end

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Tests what the handout says of the kernels, with the simulator's counters and traces. RUNNER is the path of the
-// solution's runner.
+// Tests what the handout says of the kernels, with the simulator's counters and traces. RUNNER is the path of
+// the solution's runner.
 #include <gtest/gtest.h>
 
 #include <vector>

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
 //@student // Histogram: your file. Read labs/histogram/lab.hpp (bins, Job), then handouts/05-histogram.md.
+//@student // given.cuh in the same folder has functions that your code calls.
 //@student // Work from the top down: each task is a kernel and the host function that launches it.
 //@student // Grade one task with
 //@student //   ./lab grade histogram --task global_atomics
@@ -29,38 +30,7 @@ inline constexpr unsigned kBlock = 256;     // threads in a block: a power of tw
 inline constexpr unsigned kWarp = 32;       // threads in a warp
 inline constexpr unsigned kFullMask = ~0u;  // every lane of a warp takes part
 
-// --- Given: helper functions.
-
-// The index of this thread in the grid, and the number of threads in the grid. A thread takes the samples
-// gid, gid + n_threads, …, so neighbouring lanes always load neighbouring samples.
-__device__ inline std::uint64_t global_thread() {
-  return std::uint64_t{blockIdx.x} * blockDim.x + threadIdx.x;
-}
-__device__ inline std::uint64_t grid_threads() {
-  return std::uint64_t{gridDim.x} * blockDim.x;
-}
-
-// Number of blocks of kBlock threads for n samples: one per `samples_per_block`, but at most as many as the
-// device can run at once, and at least one, so that n = 0 gets an answer, too.
-inline unsigned blocks_for(std::uint64_t n, std::uint64_t samples_per_block, int multiprocessors) {
-  constexpr std::uint64_t kBlocksPerProcessor = 8;  // 2,048 threads
-  const std::uint64_t most = kBlocksPerProcessor * static_cast<std::uint64_t>(multiprocessors);
-  const std::uint64_t wanted = n / samples_per_block + 1;
-  return static_cast<unsigned>(wanted < most ? wanted : most);
-}
-
-// Sets n counts to 0. Work n, one step.
-__global__ void k00_clear(Count* d_counts, std::uint64_t n) {
-  for (std::uint64_t i = global_thread(); i < n; i += grid_threads()) d_counts[i] = 0;
-}
-// Clears all of the job's counts. The next launch in the stream starts when this one has ended, so it finds
-// zeros.
-template <typename T, typename Bins>
-void clear_counts(const Job<T, Bins>& job) {
-  const std::uint64_t n_counts = std::uint64_t{job.bins.n_bins} + 1;
-  k00_clear<<<blocks_for(n_counts, kBlock, job.multiprocessors), kBlock, 0, job.stream>>>(job.d_counts,
-                                                                                          n_counts);
-}
+#include "histogram/given.cuh"
 
 // --- The bin of a sample between explicit edges: the b with edge[b] <= x < edge[b + 1]; n_bins if there is
 // none.
@@ -72,7 +42,6 @@ __device__ std::uint32_t bin_of(const EdgeBins<T>& bins, T sample) {
   //@how First return n_bins for the samples that are in no bin: write the comparison so that a NaN fails
   //@how it. Then do a binary search: keep edge[low] <= x < edge[high] true while you halve the distance,
   //@how until high is low + 1.
-  //@instead static_cast<void>(sample);
   //@instead return bins.n_bins;
   const Edge<T> x = static_cast<Edge<T>>(sample);
   if (!(x >= bins.d_edges[0] && x < bins.d_edges[bins.n_bins])) return bins.n_bins;
@@ -89,7 +58,7 @@ __device__ std::uint32_t bin_of(const EdgeBins<T>& bins, T sample) {
   //@end
 }
 
-// --- Rung 1, task "global_atomics": one atomic increment in global memory per sample.
+// --- Task 1, "global_atomics": one atomic increment in global memory per sample.
 // Limits: atomics per sample ≤ 1.05, active_lanes ≥ 0.95, launches ≤ 2.
 // Reads n samples, does n atomics. Launches: clear, count.
 //@reference
@@ -122,25 +91,7 @@ Status global_atomics(const Job<T, Bins>& job) {
   //@end
 }
 
-// Given: the sum of one value per thread over the block, as in the reduction lab. Every thread must call it;
-// the result is valid in thread 0. blockDim.x must be a multiple of 32. It has one barrier, and two calls
-// need another barrier between them.
-__device__ inline Count block_sum(Count value) {
-  __shared__ Count s_warp[kWarp];
-  const unsigned lane = threadIdx.x % kWarp, warp = threadIdx.x / kWarp;
-  for (unsigned offset = kWarp / 2; offset > 0; offset /= 2)
-    value += __shfl_down_sync(kFullMask, value, offset);
-  if (lane == 0) s_warp[warp] = value;
-  __syncthreads();  // every warp's sum is stored before warp 0 reads them
-  if (warp == 0) {
-    value = lane < blockDim.x / kWarp ? s_warp[lane] : 0;
-    for (unsigned offset = kWarp / 2; offset > 0; offset /= 2)
-      value += __shfl_down_sync(kFullMask, value, offset);
-  }
-  return value;
-}
-
-// --- Rung 2, task "private_counts": each thread has its own counters.
+// --- Task 2, "private_counts": each thread has its own counters.
 // Limits: atomics per sample ≤ 0.05, launches ≤ 3.
 // Thread t of n_private has n_bins + 1 counters: its counter of bin b is d_private[b · n_private + t], so
 // neighbouring threads' counters of the same bin are neighbours. A second kernel adds up the counters of each
@@ -200,29 +151,7 @@ Status private_counts(const Job<T, Bins>& job) {
   //@end
 }
 
-// Given: 32-bit counters in a block's shared memory. A block may use 48 KiB of it without asking, which is
-// 12,288 counters. If a histogram has more, the grid gets a second dimension: blocks (x, y) count only the
-// bins of window y, [y · kWindow, (y + 1) · kWindow), and every window's blocks read all samples.
-inline constexpr unsigned kWindow = 12288;  // counters
-
-// The windows of a histogram: how many there are, and the number of counters of the largest one.
-struct Windows {
-  unsigned n_windows, counters;  // gridDim.y; counters of the largest window
-  std::size_t shared_bytes() const { return counters * sizeof(std::uint32_t); }
-};
-inline Windows windows_for(std::uint32_t n_bins, unsigned window = kWindow) {
-  const unsigned n_counters = n_bins + 1;
-  return {(n_counters + window - 1) / window, n_counters < window ? n_counters : window};
-}
-
-// Number of blocks for n samples if each block must clear and merge n_counters: each block should get several
-// samples per counter.
-inline unsigned shared_grid(std::uint64_t n, unsigned n_counters, int multiprocessors) {
-  constexpr std::uint64_t kSamplesPerCounter = 4, kSamplesPerThread = 32;
-  return blocks_for(n, kSamplesPerCounter * n_counters + kSamplesPerThread * kBlock, multiprocessors);
-}
-
-// --- Rung 3, task "shared_counts": one histogram per block in shared memory, merged into the global one at
+// --- Task 3, "shared_counts": one histogram per block in shared memory, merged into the global one at
 // the end.
 // Limits: bytes_ratio ≤ 2, launches ≤ 2.
 // Reads n samples per window; one shared atomic per sample, and one global atomic per block and counter that
@@ -282,56 +211,7 @@ Status shared_counts(const Job<T, Bins>& job) {
   //@end
 }
 
-// --- Given, for rung 4: two functions that are similar to those of labs 2 and 4.
-
-inline constexpr unsigned kKeysPerThread = 8;
-inline constexpr unsigned kTile = kBlock * kKeysPerThread;  // keys that a block sorts at once: a power of two
-
-// Sorts the kTile keys in shared memory in ascending order, with a bitonic network, as in the radix sort lab.
-// Every thread must call it, after a barrier. It has 66 rounds of kTile / 2 exchanges, and ends with a
-// barrier.
-__device__ inline void sort_tile(std::uint32_t* s_keys) {
-  for (unsigned size = 2; size <= kTile; size *= 2) {
-    for (unsigned stride = size / 2; stride > 0; stride /= 2) {
-      for (unsigned pair = threadIdx.x; pair < kTile / 2; pair += kBlock) {
-        const unsigned left = 2 * pair - (pair & (stride - 1)), right = left + stride;
-        const std::uint32_t a = s_keys[left], b = s_keys[right];
-        const bool ascending = (left & size) == 0;
-        if ((a > b) == ascending) {
-          s_keys[left] = b;
-          s_keys[right] = a;
-        }
-      }
-      __syncthreads();  // this round's writes come before the next round's reads
-    }
-  }
-}
-
-// Returns the sum of the values of the threads before this one; `total` is the sum of all values. All kBlock
-// threads must call it. It has two barriers, and no other barrier is needed between two calls.
-__device__ inline unsigned block_exclusive_sum(unsigned value, unsigned& total) {
-  __shared__ unsigned s_warp[kBlock / kWarp];
-  const unsigned lane = threadIdx.x % kWarp, warp = threadIdx.x / kWarp;
-  unsigned inclusive = value;
-  for (unsigned offset = 1; offset < kWarp; offset *= 2) {
-    const unsigned before = __shfl_up_sync(kFullMask, inclusive, offset);
-    if (lane >= offset) inclusive += before;
-  }
-  if (lane == kWarp - 1) s_warp[warp] = inclusive;
-  __syncthreads();  // every warp's total is stored before the threads read them
-  unsigned base = 0;
-  total = 0;
-  for (unsigned w = 0; w < kBlock / kWarp; ++w) {
-    if (w == warp) base = total;
-    total += s_warp[w];
-  }
-  __syncthreads();  // all threads have read the totals before the next call stores its own
-  return base + inclusive - value;
-}
-
-inline constexpr std::uint32_t kNoKey = ~0u;  // for positions without a sample: sorted to the end
-
-// --- Rung 4, task "sort_reduce": sort the bins of a tile, so that equal ones are neighbours; then count
+// --- Task 4, "sort_reduce" (bonus): sort the bins of a tile, so that equal ones are neighbours; then count
 // runs.
 // Limits: atomics per sample ≤ 0.5, bytes_ratio ≤ 4.
 // Key: a sample's bin. Value: 1. Reduce-by-key adds up the values of each run of equal keys, which gives its
@@ -404,7 +284,7 @@ Status sort_reduce(const Job<T, Bins>& job) {
 }
 
 //@reference
-// --- Rung 5: one histogram per warp.
+// --- Rung 4b: one histogram per warp.
 // Changed: the block's 8 warps count in 8 histograms, which are merged in the block before they go to global
 // memory.
 // Why: only the lanes of one warp share counters, so 8 times fewer threads use the same one.
@@ -417,7 +297,7 @@ inline constexpr unsigned kWarps = kBlock / kWarp;
 inline constexpr unsigned kWarpWindow = kWindow / kWarps;
 
 template <typename T, typename Bins>
-__global__ void k05_per_warp(const T* d_in, std::uint64_t n, Bins bins, Count* d_counts) {
+__global__ void k04b_per_warp(const T* d_in, std::uint64_t n, Bins bins, Count* d_counts) {
   extern __shared__ std::uint32_t s_counts[];
   const std::uint32_t first = blockIdx.y * kWarpWindow;
   const std::uint32_t left = bins.n_bins + 1 - first;
@@ -445,12 +325,12 @@ Status per_warp(const Job<T, Bins>& job) {
   clear_counts(job);
   const Windows windows = windows_for(job.bins.n_bins, kWarpWindow);
   const dim3 grid(shared_grid(job.n, windows.counters, job.multiprocessors), windows.n_windows);
-  k05_per_warp<<<grid, kBlock, kWarps * windows.shared_bytes(), job.stream>>>(job.d_in, job.n, job.bins,
-                                                                              job.d_counts);
+  k04b_per_warp<<<grid, kBlock, kWarps * windows.shared_bytes(), job.stream>>>(job.d_in, job.n, job.bins,
+                                                                               job.d_counts);
   return Status::ok;
 }
 
-// --- Rung 6: a run of equal bins becomes one addition.
+// --- Rung 4c: a run of equal bins becomes one addition.
 // Changed: a thread takes neighbouring samples. When the bin changes, it adds the length of the whole run to
 // a counter. It also uses 16-byte loads.
 // Why: sorted samples, or samples of which nine of ten are equal, have long runs: 4 times fewer atomics (the
@@ -461,7 +341,7 @@ Status per_warp(const Job<T, Bins>& job) {
 // Drawback: each sample needs a comparison, which does not help if samples are random. The other lanes wait
 // while some lanes add. Adding a length is an ATOMS.ADD, in which lanes with the same address take turns.
 template <typename T, typename Bins>
-__global__ void k06_run_lengths(const T* d_in, std::uint64_t n, Bins bins, Count* d_counts) {
+__global__ void k04c_run_lengths(const T* d_in, std::uint64_t n, Bins bins, Count* d_counts) {
   extern __shared__ std::uint32_t s_counts[];
   const std::uint32_t first = blockIdx.y * kWindow;
   const std::uint32_t left = bins.n_bins + 1 - first;
@@ -496,13 +376,13 @@ Status run_lengths(const Job<T, Bins>& job) {
   clear_counts(job);
   const Windows windows = windows_for(job.bins.n_bins);
   const dim3 grid(shared_grid(job.n, windows.counters, job.multiprocessors), windows.n_windows);
-  k06_run_lengths<<<grid, kBlock, windows.shared_bytes(), job.stream>>>(job.d_in, job.n, job.bins,
-                                                                        job.d_counts);
+  k04c_run_lengths<<<grid, kBlock, windows.shared_bytes(), job.stream>>>(job.d_in, job.n, job.bins,
+                                                                         job.d_counts);
   return Status::ok;
 }
 
 //@end
-// --- Rung 7, task "combined" (bonus): a different method for few and for many bins.
+// --- Task 5, "combined" (bonus): a different method for few and for many bins.
 // Limits: contention per sample ≤ 0.1 (the lanes that wait for another one of their warp), bytes_ratio ≤ 2.
 // Few bins: each lane of a warp counts in its own histogram, so no two lanes of a warp use the same counter.
 // A lane's counter of bin b is s_counts[b · 32 + lane]: all counters of lane l are in bank l. More bins: rung
@@ -521,10 +401,10 @@ Status run_lengths(const Job<T, Bins>& job) {
 inline constexpr unsigned kCopies = kWarp;
 
 template <typename T, typename Bins>
-__global__ void k07_copies(const T* d_in, std::uint64_t n, Bins bins, Count* d_counts) {
-  //@solution Do the same as in rung 3 with one window, but with kCopies counters per bin. Avoid bank
+__global__ void k05_copies(const T* d_in, std::uint64_t n, Bins bins, Count* d_counts) {
+  //@solution Do the same as in task 3 with one window, but with kCopies counters per bin. Avoid bank
   //@hint conflicts.
-  //@how Do the same as in rung 3 with one window, but with kCopies counters per bin. If one thread adds
+  //@how Do the same as in task 3 with one window, but with kCopies counters per bin. If one thread adds
   //@how up the copies of one bin when merging, it reads 32 consecutive words, so all lanes would use the
   //@how same bank. Therefore let each lane start with another copy.
   extern __shared__ std::uint32_t s_counts[];
@@ -549,29 +429,29 @@ __global__ void k07_copies(const T* d_in, std::uint64_t n, Bins bins, Count* d_c
 
 template <typename T, typename Bins>
 Status combined(const Job<T, Bins>& job) {
-  //@solution Launch k07_copies if its counters fit into kWindow, otherwise the method that you found to be
+  //@solution Launch k05_copies if its counters fit into kWindow, otherwise the method that you found to be
   //@hint the fastest.
-  //@how If (n_bins + 1) * kCopies counters fit into kWindow, call clear_counts and launch k07_copies,
-  //@how with a grid as for rung 3. Otherwise use the method that you found to be the fastest for so many
+  //@how If (n_bins + 1) * kCopies counters fit into kWindow, call clear_counts and launch k05_copies,
+  //@how with a grid as for task 3. Otherwise use the method that you found to be the fastest for so many
   //@how bins; shared_counts is good enough.
   //@instead return not_implemented(job);
   const unsigned n_counters = job.bins.n_bins + 1;
   if (n_counters * kCopies > kWindow) return shared_counts(job);
   clear_counts(job);
   const unsigned n_blocks = shared_grid(job.n, n_counters, job.multiprocessors);
-  k07_copies<<<n_blocks, kBlock, n_counters * kCopies * sizeof(std::uint32_t), job.stream>>>(
+  k05_copies<<<n_blocks, kBlock, n_counters * kCopies * sizeof(std::uint32_t), job.stream>>>(
       job.d_in, job.n, job.bins, job.d_counts);
   return Status::ok;
   //@end
 }
 
 //@reference
-// --- Rung 8: as fast as the memory.
+// --- Rung 6: as fast as the memory.
 // Changed: it uses all of the shared memory, 227 KiB per multiprocessor instead of 48 per block, so one
 // window is enough for up to 58,111 bins. There are a few copies of the counters, and no runs. Every thread
 // has two 16-byte loads in flight. Explicit edges are searched in shared memory. The counting starts while
-// another kernel clears the counts. Samples of one byte are counted by their value (k08_bytes). With more
-// bins, long arrays are counted in counters of 16 bits (k08_packed), so they are read once, too.
+// another kernel clears the counts. Samples of one byte are counted by their value (k06_bytes). With more
+// bins, long arrays are counted in counters of 16 bits (k06_packed), so they are read once, too.
 // Why: a warp must finish its work for 32 samples in the time in which their 128 bytes arrive: 32 cycles of a
 // multiprocessor's four schedulers.
 // Predicted: 32 copies and runs help, because no two lanes of a warp use the same counter. Neither does: the
@@ -637,14 +517,14 @@ __device__ EdgeBins<T> staged(const EdgeBins<T>& bins, std::uint32_t* s_words) {
 }
 
 // Sets n counts to 0. The counting kernel starts at the same time; it waits for this one before it merges.
-__global__ void k08_clear(Count* d_counts, std::uint64_t n) {
+__global__ void k06_clear(Count* d_counts, std::uint64_t n) {
   device::let_next_kernel_start();
   for (std::uint64_t i = global_thread(); i < n; i += grid_threads()) d_counts[i] = 0;
 }
 
 template <bool kOneWindow, typename T, typename Bins>
 __global__ void __launch_bounds__(kWideBlock, 2)
-    k08_state_of_the_art(const T* d_in, std::uint64_t n, Bins bins, Count* d_counts, Layout layout) {
+    k06_state_of_the_art(const T* d_in, std::uint64_t n, Bins bins, Count* d_counts, Layout layout) {
   extern __shared__ std::uint32_t s_counts[];
   const std::uint32_t first = blockIdx.y * layout.window;
   const std::uint32_t left = bins.n_bins + 1 - first;
@@ -678,7 +558,7 @@ inline constexpr unsigned kLog2ByteCopies = 3;  // of each counter
 
 template <unsigned kThreads, typename Bins>
 __global__ void __launch_bounds__(kThreads, 2 * kWideBlock / kThreads)
-    k08_bytes(const std::uint8_t* d_in, std::uint64_t n, Bins bins, Count* d_counts) {
+    k06_bytes(const std::uint8_t* d_in, std::uint64_t n, Bins bins, Count* d_counts) {
   constexpr unsigned kByteCopies = 1u << kLog2ByteCopies;
   __shared__ std::uint32_t s_of_value[kValues * kByteCopies];
   __shared__ std::uint32_t s_of_bin[kValues + 1];
@@ -724,7 +604,7 @@ inline constexpr std::uint64_t kPackedSearchesFrom = 1u << 22;
 
 template <typename T, typename Bins>
 __global__ void __launch_bounds__(kWideBlock, 1)
-    k08_packed(const T* d_in, std::uint64_t n, Bins bins, Count* d_counts) {
+    k06_packed(const T* d_in, std::uint64_t n, Bins bins, Count* d_counts) {
   using Samples = device::Pack<T>;
   constexpr unsigned kMax = (kFull / kWideBlock - 1) / Samples::kItems, kPacks = kMax < 7 ? kMax : 7;
   extern __shared__ std::uint32_t s_counts[];
@@ -796,7 +676,7 @@ template <unsigned kThreads = kWideBlock, typename T, typename Bins, typename Ke
 Status clear_and_count(const Job<T, Bins>& job, Kernel kernel, dim3 grid, unsigned shared_words,
                        More... more) {
   const unsigned n_counters = job.bins.n_bins + 1;
-  k08_clear<<<blocks_for(n_counters, kBlock, job.multiprocessors), kBlock, 0, job.stream>>>(job.d_counts,
+  k06_clear<<<blocks_for(n_counters, kBlock, job.multiprocessors), kBlock, 0, job.stream>>>(job.d_counts,
                                                                                             n_counters);
   const std::size_t shared_bytes = shared_words * sizeof(std::uint32_t);
   cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, static_cast<int>(shared_bytes));
@@ -810,8 +690,8 @@ inline unsigned wide_blocks(std::uint64_t n, std::uint64_t samples, std::uint64_
   return static_cast<unsigned>(worthwhile < most ? worthwhile : most);
 }
 
-// A thread gets two vectors, 32 bytes. So that a short array has more blocks, they are smaller, until half of the
-// multiprocessors have one.
+// A thread gets two vectors, 32 bytes. So that a short array has more blocks, they are smaller, until half of
+// the multiprocessors have one.
 template <unsigned kThreads = 256, typename Bins>
 Status count_values(const Job<std::uint8_t, Bins>& job) {
   const auto multiprocessors = static_cast<std::uint64_t>(job.multiprocessors);
@@ -819,14 +699,14 @@ Status count_values(const Job<std::uint8_t, Bins>& job) {
   if constexpr (kThreads < kWideBlock)
     if (job.n / kBytes > multiprocessors / 2) return count_values<2 * kThreads>(job);
   const std::uint64_t at_once = 2 * kWideBlock / kThreads * multiprocessors;
-  return clear_and_count<kThreads>(job, &k08_bytes<kThreads, Bins>, wide_blocks(job.n, kBytes, at_once),
+  return clear_and_count<kThreads>(job, &k06_bytes<kThreads, Bins>, wide_blocks(job.n, kBytes, at_once),
                                    edges_in_shared(job.bins));
 }
 
 template <typename T, typename Bins>
 Status count_packed(const Job<T, Bins>& job) {
   const auto at_once = static_cast<std::uint64_t>(job.multiprocessors);
-  return clear_and_count(job, &k08_packed<T, Bins>, wide_blocks(job.n, kFull, at_once),
+  return clear_and_count(job, &k06_packed<T, Bins>, wide_blocks(job.n, kFull, at_once),
                          (job.bins.n_bins + 2) / 2);
 }
 
@@ -849,7 +729,7 @@ Status state_of_the_art(const Job<T, Bins>& job) {
   const dim3 grid(wide_blocks(job.n, samples, at_once), layout.n_windows);
   return clear_and_count(
       job,
-      layout.n_windows == 1 ? &k08_state_of_the_art<true, T, Bins> : &k08_state_of_the_art<false, T, Bins>,
+      layout.n_windows == 1 ? &k06_state_of_the_art<true, T, Bins> : &k06_state_of_the_art<false, T, Bins>,
       grid, (layout.window << layout.log2_copies) + n_edges, layout);
 }
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Tests rung 8's counters of 16 bits, which state_of_the_art takes for arrays that are too long for the
+// Tests rung 6's counters of 16 bits, which state_of_the_art takes for arrays that are too long for the
 // simulator.
 #include <cstdio>
 #include <vector>

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 //@student // Beyond one GPU: your file.
 //@student // Read labs/multi_gpu/lab.hpp (Rank, the shards, the jobs), then handouts/08-multi-gpu.md.
-//@student // The kernels that work within one device are those of labs 1 and 2; they are given. You write
-//@student // what the ranks do together. Work from the top down. Grade one task with
+//@student // The kernels that work within one device are those of labs 1 and 2; given.cuh in the same folder
+//@student // has them. You write what the ranks do together. Work from the top down. Grade one task with
 //@student //   ./lab grade multi_gpu --task scan
 //@student // Until you write it, a task returns "not implemented". Do not change the given lines at the end.
 //@reference
@@ -33,156 +33,9 @@ inline constexpr unsigned kRows = 4;  // items of a thread in a tile
 inline constexpr unsigned kTile = kBlock * kRows;
 inline constexpr unsigned kFullMask = ~0u;  // every lane of a warp takes part
 
-// --- Given: the words in which NCCL says what to exchange.
+#include "multi_gpu/given.cuh"
 
-// One value, as NCCL counts it. NCCL moves the 8 bytes of an affine map, but cannot combine two maps.
-template <typename Value>
-constexpr ncclDataType_t nccl_type() {
-  if (std::is_same_v<Value, std::int32_t>) return ncclInt32;
-  if (std::is_same_v<Value, float>) return ncclFloat32;
-  static_assert(sizeof(Value) == 4 || sizeof(Value) == 8);
-  return ncclUint64;
-}
-// For reductions by Sum and Max.
-template <typename Op>
-constexpr ncclRedOp_t nccl_op() {
-  return std::is_same_v<Op, Max<typename Op::Value>> ? ncclMax : ncclSum;
-}
-
-// --- Given: one tile, in the registers of one block, as in lab 7.
-
-// Shuffles for Values of 4 or 8 bytes, structures included. All 32 lanes must call them.
-template <typename Value, typename Shuffle>
-__device__ Value shuffled(Value value, Shuffle shuffle) {
-  if constexpr (std::is_arithmetic_v<Value>) {
-    return shuffle(value);
-  } else {
-    static_assert(sizeof(Value) == sizeof(unsigned long long));
-    unsigned long long bits;
-    memcpy(&bits, &value, sizeof bits);
-    bits = shuffle(bits);
-    memcpy(&value, &bits, sizeof bits);
-    return value;
-  }
-}
-template <typename Value>
-__device__ Value shuffle_up(Value value, unsigned delta) {
-  return shuffled(value, [=](auto x) { return __shfl_up_sync(kFullMask, x, delta); });
-}
-template <typename Value>
-__device__ Value shuffle_from(Value value, unsigned source) {
-  return shuffled(value, [=](auto x) { return __shfl_sync(kFullMask, x, source); });
-}
-
-// Inclusive scan of a warp's 32 values (Kogge, Stone 1973), in 5 steps. All 32 lanes must call it.
-template <typename Op>
-__device__ typename Op::Value warp_scan(typename Op::Value value, Op op) {
-  const unsigned lane = threadIdx.x % kWarp;
-  for (unsigned offset = 1; offset < kWarp; offset *= 2) {
-    const typename Op::Value left = shuffle_up(value, offset);
-    if (lane >= offset) value = op(left, value);
-  }
-  return value;
-}
-
-// Index in the tile of the calling thread's item in row r. A warp's rows follow each other.
-__device__ inline unsigned index_in_tile(unsigned r) {
-  const unsigned warp = threadIdx.x / kWarp, lane = threadIdx.x % kWarp;
-  return (warp * kRows + r) * kWarp + lane;
-}
-
-// before[r]: the combination of the tile's items left of item[r]. Returns that of the whole tile in every
-// thread. Every thread of the block must call it. kWarps Values of shared memory, two barriers.
-template <typename Value, typename Op>
-__device__ Value scan_tile(const Value (&item)[kRows], Value (&before)[kRows], Op op) {
-  __shared__ Value s_warp[kWarps];
-  const unsigned warp = threadIdx.x / kWarp, lane = threadIdx.x % kWarp;
-  Value warp_total = op.identity();
-#pragma unroll
-  for (unsigned r = 0; r < kRows; ++r) {
-    const Value through = warp_scan(item[r], op);
-    const Value left = shuffle_up(through, 1);
-    before[r] = lane == 0 ? warp_total : op(warp_total, left);
-    warp_total = op(warp_total, shuffle_from(through, kWarp - 1));
-  }
-  if (lane == 0) s_warp[warp] = warp_total;
-  __syncthreads();  // every warp's total is stored before the others read it
-  Value total = op.identity(), left_of_warp = op.identity();
-#pragma unroll
-  for (unsigned w = 0; w < kWarps; ++w) {
-    if (w == warp) left_of_warp = total;
-    total = op(total, s_warp[w]);
-  }
-#pragma unroll
-  for (unsigned r = 0; r < kRows; ++r) before[r] = op(left_of_warp, before[r]);
-  __syncthreads();  // all have read the totals before the next tile's are stored
-  return total;
-}
-
-// --- Given: a shard in parts, each a number of whole tiles for one block. An empty shard has no part.
-struct Parts {
-  std::uint64_t n = 0;           // items of the shard
-  std::uint64_t part_items = 1;  // the last parts may have fewer, or none
-  unsigned n_parts = 0;          // at most kMaxParts
-};
-inline Parts parts_of(std::uint64_t n) {
-  static_assert(kMaxParts <= kTile);
-  const std::uint64_t n_tiles = (n + kTile - 1) / kTile;
-  if (n_tiles == 0) return {};
-  const std::uint64_t tiles_a_part = (n_tiles + kMaxParts - 1) / kMaxParts;
-  return {n, tiles_a_part * kTile, static_cast<unsigned>((n_tiles + tiles_a_part - 1) / tiles_a_part)};
-}
-
-// Calls f(first, item) for each tile of the calling block's part. Positions past its end hold the identity.
-template <typename Value, typename Op, typename F>
-__device__ void for_each_tile(const Value* d_in, Parts parts, Op op, F f) {
-  const std::uint64_t begin = blockIdx.x * parts.part_items;
-  const std::uint64_t end = min(begin + parts.part_items, parts.n);
-  for (std::uint64_t first = begin; first < end; first += kTile) {
-    Value item[kRows];
-#pragma unroll
-    for (unsigned r = 0; r < kRows; ++r) {
-      const std::uint64_t i = first + index_in_tile(r);
-      item[r] = i < end ? d_in[i] : op.identity();
-    }
-    f(first, item);
-  }
-}
-
-// d_parts[b] becomes the combination of the items of part b. One block for each part.
-template <typename Value, typename Op>
-__global__ void k01_reduce_parts(const Value* d_in, Parts parts, Value* d_parts, Op op) {
-  Value total = op.identity(), before[kRows];
-  for_each_tile(d_in, parts, op, [&](std::uint64_t, const Value(&item)[kRows]) {
-    total = op(total, scan_tile(item, before, op));
-  });
-  if (threadIdx.x == 0) d_parts[blockIdx.x] = total;
-}
-
-// *d_total becomes the combination of count values, in their order; the identity if count is 0. One block;
-// count <= kTile.
-template <typename Value, typename Op>
-__global__ void k01_combine(const Value* d_values, unsigned count, Value* d_total, Op op) {
-  Value item[kRows], before[kRows];
-#pragma unroll
-  for (unsigned r = 0; r < kRows; ++r)
-    item[r] = index_in_tile(r) < count ? d_values[index_in_tile(r)] : op.identity();
-  const Value total = scan_tile(item, before, op);
-  if (threadIdx.x == 0) *d_total = total;
-}
-
-// Launches both for the shard, on its device: d_total gets the combination of its items, d_parts those of its
-// parts.
-template <typename Value, typename Op>
-void reduce_shard(const Shard<Value>& shard, Op op) {
-  const Parts parts = parts_of(shard.n);
-  cudaSetDevice(shard.device);
-  if (parts.n_parts > 0)
-    k01_reduce_parts<<<parts.n_parts, kBlock, 0, shard.stream>>>(shard.d_in, parts, shard.d_parts, op);
-  k01_combine<<<1, kBlock, 0, shard.stream>>>(shard.d_parts, parts.n_parts, shard.d_total, op);
-}
-
-// --- Rung 1, task "reduce": each rank reduces its shard, and an all-reduce combines the ranks' totals.
+// --- Task 1, "reduce": each rank reduces its shard, and an all-reduce combines the ranks' totals.
 // Limits: bytes_ratio ≤ 1.05, instructions per item ≤ 60.
 //@reference
 // Why: a rank sends one value to the others, whatever the length of its shard. The rest is work of its own,
@@ -209,7 +62,6 @@ Status reduce(const ReduceJob<Op>& job) {
 }
 
 // --- For task "scan": what each rank has to know of the others is one value of each.
-// Limits: instructions per item ≤ 103, bytes_ratio ≤ 1.05.
 
 // d_totals[q] of every rank becomes d_total of rank q.
 template <typename Value>
@@ -217,7 +69,6 @@ void gather_totals(std::span<const Shard<Value>> shards) {
   //@solution Gather the totals of all ranks with ncclAllGather.
   //@how In one group, all ranks call ncclAllGather from d_total to d_totals. The count is that of the
   //@how values that one rank sends.
-  //@instead static_cast<void>(shards);
   ncclGroupStart();
   for (const auto& shard : shards)
     ncclAllGather(shard.d_total, shard.d_totals, 1, nccl_type<Value>(), shard.comm, shard.stream);
@@ -271,7 +122,8 @@ __global__ void k02_scan_parts(const Value* d_in, Parts parts, Value* d_out, con
   //@end
 }
 
-// --- Rung 2, task "scan": reduce, exchange the totals, then scan with the right prefix.
+// --- Task 2, "scan": reduce, exchange the totals, then scan with the right prefix.
+// Limits: instructions per item ≤ 103, bytes_ratio ≤ 1.05.
 //@reference
 // Changed from rung 1: the ranks need the totals of the ranks before them, in their order, so they gather all
 // totals and each combines its own.
@@ -302,32 +154,8 @@ Status scan(const ScanJob<Op>& job) {
   //@end
 }
 
-// --- Given: the histogram of one shard, by atomics in global memory.
-
-__global__ void k03_clear(Count* d_counts, std::uint32_t n_padded) {
-  const std::uint32_t bin = blockIdx.x * kBlock + threadIdx.x;
-  if (bin < n_padded) d_counts[bin] = 0;
-}
-
-__global__ void k03_count(const std::uint32_t* d_in, std::uint64_t n, Count* d_counts, std::uint32_t n_bins) {
-  const std::uint64_t n_threads = std::uint64_t{gridDim.x} * kBlock;
-  for (std::uint64_t i = std::uint64_t{blockIdx.x} * kBlock + threadIdx.x; i < n; i += n_threads)
-    atomicAdd(&d_counts[bin_of(d_in[i], n_bins)], Count{1});
-}
-
-// Launches both for the shard, on its device: d_local gets the counts of its samples, and zeros from n_bins
-// on.
-inline void count_shard(const HistogramShard& shard, std::uint32_t n_bins, std::uint32_t n_padded) {
-  cudaSetDevice(shard.device);
-  k03_clear<<<(n_padded + kBlock - 1) / kBlock, kBlock, 0, shard.stream>>>(shard.d_local, n_padded);
-  if (shard.n == 0) return;
-  const auto n_blocks = static_cast<unsigned>(std::min<std::uint64_t>(
-      (shard.n + kBlock - 1) / kBlock, 8u * static_cast<unsigned>(shard.multiprocessors)));
-  k03_count<<<n_blocks, kBlock, 0, shard.stream>>>(shard.d_in, shard.n, shard.d_local, n_bins);
-}
-
 //@reference
-// --- Rung 3: the histogram by an all-reduce.
+// --- Rung 2b: the histogram by an all-reduce.
 // Changed from rung 1: the values that the ranks combine are n_padded counts each, so their bytes count, too.
 // Drawback: for up to some MB, an all-reduce is fastest if every rank sends all its counts to every other
 // one, so each sends n_ranks - 1 times their bytes and adds up all of them.
@@ -341,10 +169,10 @@ inline Status histogram_all_reduce(const HistogramJob& job) {
 }
 
 //@end
-// --- Rung 4, task "histogram": each rank adds up a slice of the bins, then all ranks get all slices.
+// --- Task 3, "histogram": each rank adds up a slice of the bins, then all ranks get all slices.
 // Limits: bytes_ratio ≤ 1.3, instructions per sample ≤ 60.
 //@reference
-// Changed from rung 3: a reduce-scatter gives each rank the sums of its slice, an n_ranks-th of the bins; an
+// Changed from rung 2b: a reduce-scatter gives each rank the sums of its slice, an n_ranks-th of the bins; an
 // all-gather in place gives the slices to all.
 // Why: a rank sends each other rank only that rank's slice, then its own slice: 2 (n_ranks - 1) / n_ranks
 // times the bytes of its counts, nearly independent of the number of ranks. And between the two steps each
@@ -377,88 +205,6 @@ inline Status histogram(const HistogramJob& job) {
   //@end
 }
 
-// --- Given, for task "sort": counting in a sorted array, and merging.
-// Limits: bytes_ratio ≤ 1.2, instructions per key ≤ 3500.
-
-// How many of the sorted keys [begin, end) are less than `key`; with `or_equal`, at most `key`. About
-// log2(end - begin) loads.
-__device__ inline std::uint64_t count_less(const Key* d_keys, std::uint64_t begin, std::uint64_t end, Key key,
-                                           bool or_equal) {
-  std::uint64_t low = begin, high = end;
-  while (low < high) {
-    const std::uint64_t middle = low + (high - low) / 2;
-    const bool is_before = or_equal ? d_keys[middle] <= key : d_keys[middle] < key;
-    low = is_before ? middle + 1 : low;
-    high = is_before ? high : middle;
-  }
-  return low - begin;
-}
-
-// Sorted runs one behind the other: run q begins at begin[q] and ends at begin[q + 1].
-struct Runs {
-  std::uint64_t begin[kMaxRanks + 1] = {};
-  unsigned n_runs = 0;
-};
-
-// Merges the runs: a key's position is its index in its run, and the number of keys before it in each other
-// run. Equal keys keep the order of the runs. One thread per key.
-__global__ void k04_merge_runs(const Key* d_in, Runs runs, Key* d_out) {
-  const std::uint64_t i = std::uint64_t{blockIdx.x} * kBlock + threadIdx.x;
-  if (i >= runs.begin[runs.n_runs]) return;
-  const Key key = d_in[i];
-  std::uint64_t position = 0;
-  for (unsigned q = 0; q < runs.n_runs; ++q) {
-    const std::uint64_t begin = runs.begin[q], end = runs.begin[q + 1];
-    const bool own = begin <= i && i < end;
-    position += own ? i - begin : count_less(d_in, begin, end, key, end <= i);
-  }
-  d_out[position] = key;
-}
-
-// Merges each two neighbouring runs of `run` keys, as k04_merge_runs does. One thread per key.
-__global__ void k04_merge_pairs(const Key* d_in, std::uint64_t n, std::uint64_t run, Key* d_out) {
-  const std::uint64_t i = std::uint64_t{blockIdx.x} * kBlock + threadIdx.x;
-  if (i >= n) return;
-  const std::uint64_t begin = i / (2 * run) * (2 * run), middle = min(begin + run, n);
-  const std::uint64_t end = min(begin + 2 * run, n);
-  const Key key = d_in[i];
-  const std::uint64_t position = i < middle ? i + count_less(d_in, middle, end, key, false)
-                                            : i - middle + begin + count_less(d_in, begin, middle, key, true);
-  d_out[position] = key;
-}
-
-inline unsigned blocks_for(std::uint64_t n) {
-  return static_cast<unsigned>((n + kBlock - 1) / kBlock);
-}
-
-// Sorts the shard on its device, from d_in to d_sorted, by merging runs of 1, 2, 4, … keys. d_received is
-// used, too.
-inline void sort_shard(const SortShard& shard) {
-  cudaSetDevice(shard.device);
-  if (shard.n == 0) return;
-  unsigned n_passes = 1;
-  while ((std::uint64_t{1} << n_passes) < shard.n) ++n_passes;
-  const Key* d_from = shard.d_in;
-  for (unsigned pass = 0; pass < n_passes; ++pass) {
-    Key* const d_to = (n_passes - pass) % 2 == 1 ? shard.d_sorted : shard.d_received;
-    k04_merge_pairs<<<blocks_for(shard.n), kBlock, 0, shard.stream>>>(d_from, shard.n,
-                                                                      std::uint64_t{1} << pass, d_to);
-    d_from = d_to;
-  }
-}
-
-// Where the shards begin in the whole array: boundary j is at first[j]; the array ends at first[n_ranks].
-struct Boundaries {
-  std::uint64_t first[kMaxRanks + 1] = {};
-  unsigned n_ranks = 0;
-};
-inline Boundaries boundaries_of(const SortJob& job) {
-  Boundaries all;
-  all.n_ranks = static_cast<unsigned>(job.shards.size());
-  for (unsigned r = 0; r < all.n_ranks; ++r) all.first[r + 1] = all.first[r] + job.shards[r].n;
-  return all;
-}
-
 // --- Task "sort", first part: the splitters. The splitter of boundary j is the largest key that has at most
 // first[j] keys of the whole array before it. It is found digit by digit, from the most significant one. In
 // arrays, boundary j is at index j - 1, since shard 0 needs no boundary.
@@ -478,23 +224,12 @@ __global__ void k04_count_below(const Key* d_sorted, std::uint64_t n, const Key*
   //@end
 }
 
-// Given: adds the digit to each splitter, the largest one with at most first[j] keys of the whole array
-// below. One thread per boundary.
-__global__ void k04_choose_digits(const Count* d_below, Boundaries all, unsigned shift, Key* d_splitters) {
-  if (threadIdx.x + 1 >= all.n_ranks) return;
-  const Count* d_row = d_below + threadIdx.x * kDigitValues;
-  unsigned digit = kDigitValues - 1;
-  while (digit > 0 && d_row[digit] > all.first[threadIdx.x + 1]) --digit;
-  d_splitters[threadIdx.x] |= digit << shift;
-}
-
 // Finds the splitters. Every rank computes the same ones.
 inline void find_splitters(const SortJob& job, const Boundaries& all) {
   //@solution Find the splitters digit by digit, most significant first.
   //@how Clear the n_ranks - 1 splitters of each rank with cudaMemsetAsync. For each digit, from shift 32
   //@how - kDigitBits down to 0: launch k04_count_below for each shard; in one group, all ranks add up
   //@how d_below in place with ncclAllReduce; launch k04_choose_digits for each shard.
-  //@instead static_cast<void>(job), static_cast<void>(all);
   const std::size_t n_boundaries = all.n_ranks - 1;
   for (const auto& shard : job.shards) {
     cudaSetDevice(shard.device);
@@ -522,16 +257,6 @@ inline void find_splitters(const SortJob& job, const Boundaries& all) {
 
 // --- Second part: the cuts. Keys less than splitter j go before boundary j, and as many equal ones as fit
 // there: those of the lower ranks first. So the boundaries are exact, however often a key occurs.
-
-// Given: d_counts[2 (j - 1)] becomes the number of this shard's keys less than splitter j, and the next one
-// that of keys less or equal. One thread per boundary.
-__global__ void k04_count_splitters(const Key* d_sorted, std::uint64_t n, const Key* d_splitters,
-                                    unsigned n_ranks, Count* d_counts) {
-  if (threadIdx.x + 1 >= n_ranks) return;
-  const Key splitter = d_splitters[threadIdx.x];
-  d_counts[2 * threadIdx.x] = count_less(d_sorted, 0, n, splitter, false);
-  d_counts[2 * threadIdx.x + 1] = count_less(d_sorted, 0, n, splitter, true);
-}
 
 // d_all_counts has the d_counts of rank 0, of rank 1, and so on. d_cuts[r · (n_ranks + 1) + q] becomes the
 // index of the first key in d_sorted of rank r that goes to rank q; for q = n_ranks, the number of its keys.
@@ -581,34 +306,12 @@ inline void find_cuts(const SortJob& job, const Boundaries& all) {
 
 // --- Third part: the exchange.
 
-// The cuts on the host, since NCCL needs to know there how many keys it sends.
-struct Cuts {
-  std::uint64_t index[kMaxRanks * (kMaxRanks + 1)];
-  unsigned n_ranks;
-  std::uint64_t first(unsigned from, unsigned to) const { return index[from * (n_ranks + 1) + to]; }
-  // Keys that rank `from` sends to rank `to`.
-  std::uint64_t count(unsigned from, unsigned to) const { return first(from, to + 1) - first(from, to); }
-};
-
-// Given: copies the cuts from rank 0 to the host, and waits for them. They are the same on all ranks.
-inline Cuts read_cuts(const SortJob& job) {
-  Cuts cuts;
-  cuts.n_ranks = static_cast<unsigned>(job.shards.size());
-  const auto& shard = job.shards[0];
-  cudaSetDevice(shard.device);
-  cudaMemcpyAsync(cuts.index, shard.d_cuts, cuts.n_ranks * (cuts.n_ranks + 1) * sizeof(std::uint64_t),
-                  cudaMemcpyDeviceToHost, shard.stream);
-  cudaStreamSynchronize(shard.stream);
-  return cuts;
-}
-
 // All ranks send the parts of d_sorted, and receive in d_received, in the order of the ranks.
 inline void exchange(const SortJob& job, const Cuts& cuts) {
   //@solution Exchange the keys: from each rank to each rank, in one group.
   //@how In one group, for each rank r and each rank q (also q = r): rank r sends cuts.count(r, q) keys
   //@how (ncclUint32) from d_sorted + cuts.first(r, q) to q, and receives cuts.count(q, r) keys from q,
   //@how behind those of the ranks before q.
-  //@instead static_cast<void>(job), static_cast<void>(cuts);
   ncclGroupStart();
   for (unsigned r = 0; r < cuts.n_ranks; ++r) {
     const auto& shard = job.shards[r];
@@ -625,7 +328,8 @@ inline void exchange(const SortJob& job, const Cuts& cuts) {
   //@end
 }
 
-// --- Rung 5, task "sort": sort the shards, find exact cuts, exchange, merge.
+// --- Task 4, "sort": sort the shards, find exact cuts, exchange, merge.
+// Limits: bytes_ratio ≤ 1.2, instructions per key ≤ 3500.
 //@reference
 // Changed from the rungs before: what a rank sends depends on the keys, so the host has to wait for the cuts.
 // Why: each key crosses to another device at most once, and the searches send a few KB. The cuts are exact,
@@ -659,7 +363,7 @@ inline Status sort(const SortJob& job) {
 }
 
 //@reference
-// --- Rung 6: the reduction in the order of the ranks.
+// --- Rung 5: the reduction in the order of the ranks.
 // Changed from rung 1: the ranks gather all totals, and each combines them from rank 0 on.
 // Why: the order is fixed, so a float sum has the same bits on all ranks, in every run, with every algorithm
 // of NCCL. It depends on the shards' lengths only.
@@ -677,12 +381,12 @@ Status reduce_in_order(const ReduceJob<Op>& job) {
   return Status::ok;
 }
 
-// --- Rung 7: the scan without foresight, for comparison: scan the shard first, add the prefix later.
+// --- Rung 6: the scan without foresight, for comparison: scan the shard first, add the prefix later.
 // Changed from rung 2: the shard is scanned as if it were alone, and another pass over the results combines
 // them with the prefix of the ranks before.
 // Why: this is what one gets from a library's scan for one device. It moves 5n items instead of 3n.
 template <typename Value, typename Op>
-__global__ void k07_add_prefix(Value* d_out, Parts parts, const Value* d_totals, int rank, Op op) {
+__global__ void k06_add_prefix(Value* d_out, Parts parts, const Value* d_totals, int rank, Op op) {
   Value prefix = op.identity();
   for (int q = 0; q < rank; ++q) prefix = op(prefix, d_totals[q]);
   const std::uint64_t end = min((blockIdx.x + 1) * parts.part_items, parts.n);
@@ -705,7 +409,7 @@ Status scan_then_add(const ScanJob<Op>& job) {
     const Parts parts = parts_of(shard.n);
     if (parts.n_parts == 0 || shard.rank == 0) continue;
     cudaSetDevice(shard.device);
-    k07_add_prefix<<<parts.n_parts, kBlock, 0, shard.stream>>>(shard.d_out, parts, shard.d_totals, shard.rank,
+    k06_add_prefix<<<parts.n_parts, kBlock, 0, shard.stream>>>(shard.d_out, parts, shard.d_totals, shard.rank,
                                                                job.op);
   }
   return Status::ok;

@@ -1,10 +1,7 @@
 // SPDX-License-Identifier: MIT
-#include <thrust/sort.h>
-
 #include <cub/device/device_radix_sort.cuh>
 
 #include "bench/peer.hpp"
-#include "bench/thrust_memory.hpp"
 #include "radix_sort/lab.hpp"
 
 namespace course::radix_sort {
@@ -71,24 +68,11 @@ cudaError_t pairs(const lab::Request& r, void* d_temp, std::size_t& temp_bytes) 
   return with_key(r, [&]<typename Key>(Key) { return sort_pairs<Key>(r, d_temp, temp_bytes); });
 }
 
-bool whole_u32_keys(const lab::Request& r, std::string_view rung) {
-  return keys_only(r, rung) && r.dtype == lab::DType::u32 && r.params[kDescending] == 0 &&
-         r.params[kBeginBit] == 0 && r.params[kEndBit] == 32;
-}
-// Thrust sorts in place, so the copy of the keys is a part of its time.
-cudaError_t thrust_keys(const lab::Request& r, void* d_temp, std::size_t& temp_bytes) {
-  auto* d_out = out<std::uint32_t>(r, 0);
-  return lab::with_thrust(r, d_temp, temp_bytes, 9, [&](const auto& policy) {
-    cudaMemcpyAsync(d_out, in<std::uint32_t>(r, 0), r.n * sizeof *d_out, cudaMemcpyDeviceToDevice, r.stream);
-    thrust::sort(policy, d_out, d_out + r.n);
-  });
-}
 constexpr lab::Peer kPeers[] = {
     {"CUB DeviceRadixSort keys", "cub::DeviceRadixSort::SortKeys or SortKeysDescending, 32-bit offsets",
      keys_only, keys},
     {"CUB DeviceRadixSort pairs", "cub::DeviceRadixSort::SortPairs or SortPairsDescending, 32-bit offsets",
-     pairs_too, pairs},
-    {"Thrust sort", "thrust::sort after a copy, its memory allocated before", whole_u32_keys, thrust_keys}};
+     pairs_too, pairs}};
 
 }  // namespace
 

@@ -1,10 +1,7 @@
 // SPDX-License-Identifier: MIT
-#include <thrust/reduce.h>
-
 #include <cub/device/device_reduce.cuh>
 
 #include "bench/peer.hpp"
-#include "bench/thrust_memory.hpp"
 #include "reduction/lab.hpp"
 
 namespace course::reduction {
@@ -38,20 +35,8 @@ cudaError_t reduce(const lab::Request& r, void* d_temp, std::size_t& temp_bytes)
   return code;
 }
 
-bool is_int_sum(const lab::Request& r, std::string_view) {
-  return static_cast<OpId>(r.op) == OpId::sum && r.dtype == lab::DType::i32;
-}
-// Thrust returns the sum to the host, for which it waits.
-cudaError_t thrust_sum(const lab::Request& r, void* d_temp, std::size_t& temp_bytes) {
-  const auto* d_in = static_cast<const std::int32_t*>(r.inputs[0].data);
-  return lab::with_thrust(r, d_temp, temp_bytes, 1, [&](const auto& policy) {
-    const std::int32_t sum = thrust::reduce(policy, d_in, d_in + r.n);
-    cudaMemcpyAsync(r.outputs[0].data, &sum, sizeof sum, cudaMemcpyHostToDevice, r.stream);
-  });
-}
 constexpr lab::Peer kPeers[] = {
-    {"CUB DeviceReduce", "cub::DeviceReduce::Sum, Min, Max or Reduce, 32-bit offsets", is_reduction, reduce},
-    {"Thrust reduce", "thrust::reduce, its memory allocated before", is_int_sum, thrust_sum}};
+    {"CUB DeviceReduce", "cub::DeviceReduce::Sum, Min, Max or Reduce, 32-bit offsets", is_reduction, reduce}};
 
 }  // namespace
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
-// Tests rung 8 with output positions that do not fit beside the status bits. One pass runs with almost 2^32 more
-// keys of digit 0 than there are, into an array pointer that is moved back by the same distance. So the test
-// needs no large array.
+// Tests rung 8 with output positions that do not fit beside the status bits. One pass runs with almost 2^32
+// more keys of digit 0 than there are, into an array pointer that is moved back by the same distance. So the
+// test needs no large array.
 #include <algorithm>
 #include <cstdio>
 #include <vector>

@@ -157,7 +157,7 @@ TEST(TopRung, RanksNoKeysInATileOfEqualDigits) {
 }
 
 TEST(Ladder, NoWholeSortIsSlowerThanTheOneBelow) {
-  const char* rungs[] = {"split", "tiles_and_merge", "digits", "onesweep", "counts_first"};
+  const char* rungs[] = {"split", "digits", "onesweep", "counts_first"};
   constexpr std::uint64_t kFewer = 65536;  // the 32 passes of split are slow
   constexpr double kResolution = 1.2;      // of the model: handouts/model.md
   for (std::size_t i = 1; i < std::size(rungs); ++i) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Tests rung 8's large tiles, which state_of_the_art takes for arrays that are too long for the simulator, with
-// all their rows (one multiprocessor) and with fewer.
+// Tests rung 8's large tiles, which state_of_the_art takes for arrays that are too long for the simulator,
+// with all their rows (one multiprocessor) and with fewer.
 #include <algorithm>
 #include <cstdio>
 #include <numeric>

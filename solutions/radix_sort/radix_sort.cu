@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: MIT
 //@student // Radix sort: your file. Read labs/radix_sort/lab.hpp (Job), then handouts/04-radix-sort.md.
+//@student // given.cuh in the same folder has functions that your code calls.
 //@student // Work from the top down: each task is one or two kernels and the host function that launches
 //@student // them.
 //@student // Grade one task with
 //@student //   ./lab grade radix_sort --task split
-//@student // Until you write it, a task returns "not implemented". Do not change the given parts.
+//@student // Until you write it, a task returns "not implemented". Do not change the given lines.
 //@reference
 // Radix sort: all rungs of the ladder, from one bit per pass over global memory to one sweep per 8-bit digit.
 // Below a line "--- Rung N" stands what changed, why that should be faster, and what drawbacks remain.
@@ -31,92 +32,7 @@ inline constexpr unsigned kWarp = 32;    // threads in a warp
 inline constexpr unsigned kWarps = kBlock / kWarp;
 inline constexpr unsigned kFullMask = ~0u;  // every lane of a warp takes part
 
-// Number of blocks that cover n items.
-constexpr unsigned blocks_for(std::uint64_t n, std::uint64_t items_per_block) {
-  return static_cast<unsigned>((n + items_per_block - 1) / items_per_block);
-}
-
-// A tile consists of rows: warp w of a block has n_rows rows of 32 neighbouring items, and lane l has the
-// l-th item of each row. So the loads of a row are coalesced, and the items of a warp are neighbours. Returns
-// the index in the tile of the calling thread's first item; its other items follow 32 apart.
-__device__ unsigned first_place(unsigned n_rows) {
-  return threadIdx.x / kWarp * (n_rows * kWarp) + threadIdx.x % kWarp;
-}
-
-// --- Given: scans. Lab 2 explains them; this lab only uses them.
-
-// The sum of `value` over the lanes up to and including the calling one. All 32 lanes must call it.
-__device__ std::uint32_t warp_inclusive_sum(std::uint32_t value) {
-  for (unsigned offset = 1; offset < kWarp; offset *= 2) {
-    const std::uint32_t below = __shfl_up_sync(kFullMask, value, offset);
-    if (threadIdx.x % kWarp >= offset) value += below;
-  }
-  return value;
-}
-
-// The sum of `value` over the block's threads below the calling one; `total` becomes the sum over all
-// threads. Every thread of a block of kBlock threads must call it. It uses 32 bytes of shared memory and two
-// barriers, so data that was written to shared memory before the call may be read after it.
-__device__ std::uint32_t block_exclusive_sum(std::uint32_t value, std::uint32_t& total) {
-  __shared__ std::uint32_t s_warp_sums[kWarps];
-  const unsigned lane = threadIdx.x % kWarp, warp = threadIdx.x / kWarp;
-  const std::uint32_t inclusive = warp_inclusive_sum(value);
-  if (lane == kWarp - 1) s_warp_sums[warp] = inclusive;
-  __syncthreads();  // every warp's sum is stored before the others read it
-  std::uint32_t before = 0;
-  total = 0;
-  for (unsigned w = 0; w < kWarps; ++w) {
-    if (w < warp) before += s_warp_sums[w];
-    total += s_warp_sums[w];
-  }
-  __syncthreads();  // the sums are read before the next call overwrites them
-  return before + inclusive - value;
-}
-
-inline constexpr unsigned kScanRows = 4;                   // rows of 32 words per warp
-inline constexpr unsigned kScanTile = kBlock * kScanRows;  // words per block
-
-// Scans a tile of words on its own, and stores its sum in d_sums[blockIdx.x]. d_out may be d_in.
-__global__ void scan_tiles(const std::uint32_t* d_in, std::uint32_t* d_out, std::uint64_t n,
-                           std::uint32_t* d_sums) {
-  const unsigned lane = threadIdx.x % kWarp;
-  const std::uint64_t first = std::uint64_t{blockIdx.x} * kScanTile + first_place(kScanRows);
-  std::uint32_t before[kScanRows];  // for each of the thread's words: the sum before it in the warp
-  std::uint32_t carry = 0;
-  for (unsigned row = 0; row < kScanRows; ++row) {
-    const std::uint64_t i = first + row * kWarp;
-    const std::uint32_t value = i < n ? d_in[i] : 0;
-    const std::uint32_t inclusive = warp_inclusive_sum(value);
-    before[row] = carry + inclusive - value;
-    carry += __shfl_sync(kFullMask, inclusive, kWarp - 1);
-  }
-  std::uint32_t total;
-  const std::uint32_t before_lane = block_exclusive_sum(lane == kWarp - 1 ? carry : 0, total);
-  const std::uint32_t before_warp = __shfl_sync(kFullMask, before_lane, 0);
-  for (unsigned row = 0; row < kScanRows; ++row) {
-    const std::uint64_t i = first + row * kWarp;
-    if (i < n) d_out[i] = before_warp + before[row];
-  }
-  if (threadIdx.x == 0) d_sums[blockIdx.x] = total;
-}
-
-__global__ void add_sums(std::uint32_t* d_out, std::uint64_t n, const std::uint32_t* d_sums) {
-  for (unsigned row = 0; row < kScanRows; ++row) {
-    const std::uint64_t i = std::uint64_t{blockIdx.x} * kScanTile + row * kBlock + threadIdx.x;
-    if (i < n) d_out[i] += d_sums[blockIdx.x];
-  }
-}
-
-// d_out[i] = d_in[0] + … + d_in[i - 1] for the n words at d_in, n > 0; d_out may be d_in. d_sums: the job's.
-// One launch for up to 1,024 words, three for up to 1,024 · 1,024, otherwise five.
-void exclusive_scan(const std::uint32_t* d_in, std::uint32_t* d_out, std::uint64_t n, std::uint32_t* d_sums,
-                    CUstream_st* stream) {
-  const unsigned n_tiles = blocks_for(n, kScanTile);
-  scan_tiles<<<n_tiles, kBlock, 0, stream>>>(d_in, d_out, n, d_sums);
-  if (n_tiles == 1) return;
-  exclusive_scan(d_sums, d_sums, n_tiles, d_sums + n_tiles, stream);
-  add_sums<<<n_tiles, kBlock, 0, stream>>>(d_out, n, d_sums);
-}
+#include "radix_sort/given.cuh"
 
 // --- Passes over all keys, from array to array, until every bit is done.
 
@@ -133,8 +49,6 @@ Status by_passes(const Job<Bits, Value>& job, unsigned bits_per_pass, Pass pass)
   //@how from the end), its first bit, and its number of bits. What a pass reads has the type Items<const
   //@how Bits, const Value>: the output `to` of a pass is {to.d_keys, to.d_values} for the next one. If n
   //@how is 0, do nothing. If the range has no bits, do one pass that copies.
-  //@instead static_cast<void>(bits_per_pass);
-  //@instead static_cast<void>(pass);
   //@instead return not_implemented(job);
   if (job.n == 0) return Status::ok;
   if (job.begin_bit == job.end_bit) {
@@ -154,7 +68,7 @@ Status by_passes(const Job<Bits, Value>& job, unsigned bits_per_pass, Pass pass)
   //@end
 }
 
-// --- Rung 1, task "split": one bit per pass. Keys whose bit is 0 go to the front, the others behind them,
+// --- Task 1, "split": one bit per pass. Keys whose bit is 0 go to the front, the others behind them,
 // both in order.
 // Limits: bytes_ratio ≤ 120, launches ≤ 96.
 // e marks the keys that go to the front, and its exclusive scan f gives their positions. Only the scan
@@ -212,7 +126,7 @@ Status split(const KeyJob& job) {
   //@end
 }
 
-// --- Rung 2, task "tile_sort": every tile of kTile keys is sorted on its own, in shared memory.
+// --- Task 2, "tile_sort" (bonus): every tile of kTile keys is sorted on its own, in shared memory.
 // Limits: bytes_ratio ≤ 6, barriers per tile of 1,024 keys ≤ 256 (2 a bit are enough).
 //@reference
 // Changed: a tile fits into a block's shared memory, and a block splits it bit by bit without using global
@@ -290,7 +204,7 @@ Status tile_sort(const KeyJob& job) {
   //@end
 }
 
-// --- Rung 3, task "merge": sorted tiles become one sorted array. Neighbouring runs are merged in pairs,
+// --- Task 3, "merge" (bonus): sorted tiles become one sorted array. Neighbouring runs are merged in pairs,
 // until one is left.
 // Limits: bytes_ratio ≤ 40, launches ≤ 40.
 // A merge of two ascending runs of m keys is a network of log2(2m) stages. In each stage every key has one
@@ -432,8 +346,8 @@ __device__ std::uint64_t from_first_run(const std::uint32_t* first_run, std::uin
   return low;
 }
 
-__global__ void k03_merge_path(const std::uint32_t* d_in, std::uint32_t* d_out, std::uint64_t n,
-                               std::uint64_t size) {
+__global__ void k03b_merge_path(const std::uint32_t* d_in, std::uint32_t* d_out, std::uint64_t n,
+                                std::uint64_t size) {
   constexpr unsigned kEach = kMergeTile / kBlock;  // keys that a thread merges
   __shared__ std::uint32_t s_keys[kMergeTile];  // the block's keys of the first run, then those of the second
   __shared__ std::uint64_t s_split[2];
@@ -480,25 +394,15 @@ Status merge_path(const KeyJob& job) {
   const std::uint32_t* d_from = job.in.d_keys;
   for (unsigned level = 0; level < n_levels; ++level) {
     std::uint32_t* const d_to = (n_levels - 1 - level) % 2 == 0 ? job.out.d_keys : job.spare.d_keys;
-    k03_merge_path<<<blocks_for(job.n, kMergeTile), kBlock, 0, job.stream>>>(d_from, d_to, job.n,
-                                                                             std::uint64_t{kTile} << level);
+    k03b_merge_path<<<blocks_for(job.n, kMergeTile), kBlock, 0, job.stream>>>(d_from, d_to, job.n,
+                                                                              std::uint64_t{kTile} << level);
     d_from = d_to;
   }
   return Status::ok;
 }
 
-// Rungs 2 and 3 together: a complete sort.
-Status tiles_and_merge(const KeyJob& job) {
-  KeyJob tiles = job;
-  tiles.out = job.spare;
-  tile_sort(tiles);
-  KeyJob runs = job;
-  runs.in.d_keys = job.spare.d_keys;
-  return merge(runs);
-}
-
 //@end
-// --- Rung 4, task "digits": 8 bits per pass. A pass has three steps: count the keys of each digit in each
+// --- Task 4, "digits": 8 bits per pass. A pass has three steps: count the keys of each digit in each
 // tile (histogram); compute where each tile's keys of each digit start (scan); move each key to its position
 // (scatter). A pass is stable if the keys of a digit keep their order inside a tile, and the tiles keep
 // theirs.
@@ -512,60 +416,6 @@ Status tiles_and_merge(const KeyJob& job) {
 // Predicted (digits, 2^24 items): 0.8 ms. Measured: 648.5 µs (H200, 2026-11-26).
 // Drawback: every pass reads the keys twice, once to count them and once to move them.
 //@end
-inline constexpr unsigned kDigitBits = 8;
-inline constexpr unsigned kDigits = 1u << kDigitBits;
-static_assert(kDigits == kBlock, "one thread per digit");
-
-// Keys that a thread takes in a pass, one per row: 64 bytes of them.
-template <typename Bits>
-inline constexpr unsigned kRows = 64 / sizeof(Bits);
-template <typename Bits>
-inline constexpr unsigned kPassTile = kBlock* kRows<Bits>;  // keys per block
-
-// The bits of a key to flip so that keys of its kind sort like unsigned numbers: one set of bits for keys
-// whose top bit is 0, one for the others.
-template <typename Bits>
-struct Flips {
-  Bits of_positive, of_negative;
-  __device__ Bits operator()(Bits key) const {
-    return key ^ (key >> (8 * sizeof(Bits) - 1) != 0 ? of_negative : of_positive);
-  }
-};
-
-// Extracts the bits first_bit … first_bit + n_bits - 1 of a key, after the flips.
-template <typename Bits>
-struct DigitOf {
-  Flips<Bits> flips;
-  unsigned first_bit, n_bits;
-  __device__ unsigned last() const { return (1u << n_bits) - 1; }
-  __device__ unsigned operator()(Bits key) const {
-    return static_cast<unsigned>(flips(key) >> first_bit) & last();
-  }
-};
-
-// d_counts[digit * n_tiles + tile]: how many of the tile's keys have the digit, for all digits up to
-// digit_of.last(). One block per tile.
-template <typename Bits>
-__global__ void k04_histogram(const Bits* d_keys, std::uint64_t n, DigitOf<Bits> digit_of,
-                              std::uint32_t* d_counts) {
-  //@solution Count the tile's digits in shared memory, then store the counts.
-  //@how Use kDigits counters in shared memory. Set them to 0. After a barrier, every thread counts its
-  //@how keys with atomicAdd. After another barrier, thread d writes counter d. The tile is blockIdx.x,
-  //@how and n_tiles is gridDim.x.
-  __shared__ std::uint32_t s_counts[kDigits];
-  const unsigned digit = threadIdx.x;
-  s_counts[digit] = 0;
-  __syncthreads();  // counters are 0 before any thread counts
-  const std::uint64_t first = std::uint64_t{blockIdx.x} * kPassTile<Bits> + threadIdx.x;
-  for (unsigned row = 0; row < kRows<Bits>; ++row) {
-    const std::uint64_t i = first + row * kBlock;
-    if (i < n) atomicAdd(&s_counts[digit_of(d_keys[i])], 1u);
-  }
-  __syncthreads();  // all keys are counted before the counts are read
-  if (digit <= digit_of.last()) d_counts[std::uint64_t{digit} * gridDim.x + blockIdx.x] = s_counts[digit];
-  //@end
-}
-
 // The shared memory that rank_in_tile needs.
 struct RankSpace {
   std::uint32_t count[kWarps][kDigits];  // keys of each warp by digit; then the warp's first rank of it
@@ -577,7 +427,6 @@ __device__ unsigned lanes_of_digit(unsigned digit, unsigned n_bits) {
   //@solution Find the lanes that have the same digit as the calling one.
   //@how Start with all lanes. For each bit, find the lanes that have it set (__ballot_sync), and keep
   //@how those with the same bit as yours. (__match_any_sync does all of it in one instruction.)
-  //@instead static_cast<void>(n_bits);
   //@instead return kFullMask & digit;
   unsigned peers = kFullMask;
   for (unsigned bit = 0; bit < n_bits; ++bit) {
@@ -605,10 +454,6 @@ __device__ std::uint32_t rank_in_tile(const unsigned (&digit)[kKeys], unsigned n
   //@how thread d handles digit d: it replaces the warps' counters by the sum of the warps before, and
   //@how gets their total. The block_exclusive_sum of the totals gives s.start. After another barrier,
   //@how rank = start of the digit + sum of the warps before + rank in the warp.
-  //@instead static_cast<void>(digit);
-  //@instead static_cast<void>(n_bits);
-  //@instead static_cast<void>(s);
-  //@instead static_cast<void>(rank);
   //@instead return 0;
   const unsigned lane = threadIdx.x % kWarp, warp = threadIdx.x / kWarp;
   const unsigned below = (1u << lane) - 1;
@@ -638,56 +483,6 @@ __device__ std::uint32_t rank_in_tile(const unsigned (&digit)[kKeys], unsigned n
   __syncthreads();  // starts are stored before they are read
   for (unsigned row = 0; row < kKeys; ++row) rank[row] += s.start[digit[row]] + s.count[warp][digit[row]];
   return of_digit;
-  //@end
-}
-
-// Moves a tile's items to their output positions through shared memory, so that each digit's keys are stored
-// to consecutive addresses. The item with rank j and digit d goes to s_offset[d] + j (modulo 2^32); ranks
-// from n_here on have no item. Every thread must call it, after a barrier that follows the writes to
-// s_offset. d_values_in: the tile's values.
-template <typename Bits, typename Value>
-__device__ void exchange_and_store(const Bits (&key)[kRows<Bits>], const std::uint32_t (&rank)[kRows<Bits>],
-                                   std::uint64_t n_here, DigitOf<Bits> digit_of,
-                                   const std::uint32_t* s_offset, const Value* d_values_in,
-                                   const Items<Bits, Value>& to) {
-  //@solution Bring the keys into the order of their ranks in shared memory, then store each at its position
-  //@hint in the output. Move the values in the same way.
-  //@how Every thread writes its keys to the positions rank[row] of an array in shared memory. After a
-  //@how barrier, thread t takes the keys at t, t + kBlock …, computes the digit of each key again, and
-  //@how writes the key to s_offset[digit] + its position in the tile. Values are moved in the same way
-  //@how (if constexpr (kHasValues<Value>)), to the positions of their keys. A barrier is needed before
-  //@how shared memory is used again.
-  //@instead static_cast<void>(key);
-  //@instead static_cast<void>(rank);
-  //@instead static_cast<void>(n_here);
-  //@instead static_cast<void>(digit_of);
-  //@instead static_cast<void>(s_offset);
-  //@instead static_cast<void>(d_values_in);
-  //@instead static_cast<void>(to);
-  __shared__ Bits s_keys[kPassTile<Bits>];
-  for (unsigned row = 0; row < kRows<Bits>; ++row) s_keys[rank[row]] = key[row];
-  __syncthreads();  // keys are in order before they are read
-  std::uint32_t place[kRows<Bits>];
-  for (unsigned row = 0; row < kRows<Bits>; ++row) {
-    const unsigned j = row * kBlock + threadIdx.x;
-    if (j >= n_here) continue;
-    const Bits moved = s_keys[j];
-    place[row] = s_offset[digit_of(moved)] + j;
-    to.d_keys[place[row]] = moved;
-  }
-  if constexpr (kHasValues<Value>) {
-    __shared__ Value s_values[kPassTile<Bits>];
-    const unsigned own = first_place(kRows<Bits>);
-    for (unsigned row = 0; row < kRows<Bits>; ++row) {
-      const unsigned i = own + row * kWarp;
-      if (i < n_here) s_values[rank[row]] = d_values_in[i];
-    }
-    __syncthreads();  // values are in order before they are read
-    for (unsigned row = 0; row < kRows<Bits>; ++row) {
-      const unsigned j = row * kBlock + threadIdx.x;
-      if (j < n_here) to.d_values[place[row]] = s_values[j];
-    }
-  }
   //@end
 }
 
@@ -731,7 +526,6 @@ Status sort_by_digits(const Job<Bits, Value>& job, Flips<Bits> flips) {
   //@how Call by_passes with kDigitBits bits per pass. Each pass launches k04_histogram, which writes
   //@how job.d_counts. Then it calls exclusive_scan on the counts, in place, for all digits that n_bits
   //@how bits have, and launches k04_scatter.
-  //@instead static_cast<void>(flips);
   //@instead return not_implemented(job);
   const unsigned n_tiles = blocks_for(job.n, kPassTile<Bits>);
   return by_passes(
@@ -751,7 +545,7 @@ Status digits(const Job<Bits, Value>& job) {
   return sort_by_digits(job, Flips<Bits>{0, 0});
 }
 
-// --- Rung 5, task "any_key": signed and float keys, 64 bits, descending order, and sorting by a few bits
+// --- Task 5, "any_key": signed and float keys, 64 bits, descending order, and sorting by a few bits
 // only.
 //@reference
 // Changed: only the way in which a digit is computed from a key.
@@ -766,8 +560,6 @@ Flips<Bits> flips_for(KeyKind kind, bool descending) {
   //@how Which bits must you flip so that the order as unsigned numbers is the order of this kind of key?
   //@how Consider a signed number, a float whose sign bit is 0, and a float whose sign bit is 1. For
   //@how descending order, flip all bits once more.
-  //@instead static_cast<void>(kind);
-  //@instead static_cast<void>(descending);
   //@instead return {0, 0};
   constexpr Bits kTop = Bits{1} << (8 * sizeof(Bits) - 1), kEvery = ~Bits{0};
   Flips<Bits> flips{0, 0};
@@ -788,7 +580,7 @@ Status any_key(const Job<Bits, Value>& job) {
   //@end
 }
 
-// --- Rung 6, task "onesweep" (bonus): every pass reads the keys once. The digits of all passes are counted
+// --- Task 6, "onesweep" (bonus): every pass reads the keys once. The digits of all passes are counted
 // at the start, because these counts do not depend on the order of the keys. A tile still needs the number of
 // keys of each digit in the tiles before it; it finds it by looking back at them.
 // Limits: bytes_ratio ≤ 7.5, launches ≤ 8.
@@ -802,29 +594,6 @@ Status any_key(const Job<Bits, Value>& job) {
 // Source: Adinets and Merrill 2022; the look-back is that of Merrill and Garland, "Single-pass Parallel
 // Prefix Scan with Decoupled Look-back" (2016).
 //@end
-inline constexpr unsigned kMaxPasses = 64 / kDigitBits;
-
-// The status of a tile for one digit, in one word, so a reader always sees a status and its count together:
-// 0, nothing is available; kOwn, the count of the tile's own keys (aggregate available); kAll, the count of
-// the tile and all tiles before it (prefix available).
-inline constexpr std::uint32_t kOwn = 1u << 30, kAll = 2u << 30, kCountMask = kOwn - 1;
-
-// The parts of job.d_counts, all of which must be 0 when the sort begins.
-struct Sweep {
-  std::uint32_t* d_starts;   // [pass][digit]: keys of the digit; then where they start in the pass's output
-  std::uint32_t* d_tickets;  // [pass]: how many tiles have been taken
-  std::uint32_t* d_words;    // [pass][tile][digit]
-  std::uint64_t n_words;     // of all parts together
-};
-inline Sweep sweep_in(std::uint32_t* d_counts, std::uint64_t n_passes, std::uint64_t n_tiles) {
-  Sweep sweep{};
-  sweep.d_starts = d_counts;
-  sweep.d_tickets = sweep.d_starts + n_passes * kDigits;
-  sweep.d_words = sweep.d_tickets + n_passes;
-  sweep.n_words = n_passes * kDigits + n_passes + n_passes * n_tiles * kDigits;
-  return sweep;
-}
-
 // Adds to d_starts[pass * kDigits + digit] the number of keys with that digit, for every pass of bits
 // [begin_bit, end_bit). Works for any grid: a thread takes many keys.
 template <typename Bits>
@@ -871,8 +640,6 @@ __device__ std::uint32_t look_back(std::uint32_t* d_words, unsigned tile, std::u
   //@how Go back over the tiles, starting at tile - 1. For each tile, load the digit's word
   //@how (lab::load_relaxed) until it is not 0, and add its count. Stop if the word was a kAll. Then
   //@how publish kAll | the sum plus own.
-  //@instead static_cast<void>(d_words);
-  //@instead static_cast<void>(tile);
   //@instead return own;
   const unsigned digit = threadIdx.x;
   std::uint32_t before = 0;
@@ -940,8 +707,6 @@ Status sweep_by_digits(const Job<Bits, Value>& job, unsigned tile_items, Launch 
   //@how If n is 0, there is nothing to do. Call sweep_in and set its words to 0 with cudaMemsetAsync on
   //@how job.stream. Launch k06_histograms with at most as many blocks as fill the device, then
   //@how k06_starts. Then call by_passes; each pass calls `launch` with this pass's parts of the sweep.
-  //@instead static_cast<void>(tile_items);
-  //@instead static_cast<void>(launch);
   //@instead return not_implemented(job);
   if (job.n == 0) return Status::ok;
   if (job.n > kCountMask) return Status::unsupported;
@@ -1001,7 +766,6 @@ Status solve(Rung rung, const KeyJob& job) {
     case Rung::merge: return merge(job);
     //@reference
     case Rung::merge_path: return merge_path(job);
-    case Rung::tiles_and_merge: return tiles_and_merge(job);
     //@end
     default: return solve<std::uint32_t, NoValue>(rung, job);
   }

@@ -159,7 +159,7 @@ TEST(Trace, OfNeighbouredPairsIsTheHandouts) {
                      {11, 1, 7, 0, 14, 1, 9, 3},
                      {25, 1, 7, 0, 14, 1, 9, 3}};
   EXPECT_EQ(lab::Traced(problem(), "neighboured", 8).steps<int>("s_data", 8), rows);
-  // In rung 2, thread t takes pair t. The array is the same.
+  // In rung 1b, thread t takes pair t. The array is the same.
   EXPECT_EQ(lab::Traced(problem(), "reindexed", 8).steps<int>("s_data", 8), rows);
 }
 

@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: MIT
 //@student // Reduction: your file.
 //@student // Read labs/reduction/lab.hpp (operators, Job), then handouts/01-reduction.md.
-//@student // Work from the top down: each task is a kernel and the host function that launches it.
-//@student // Grade one task with
+//@student // given.cuh in the same folder has functions that your code calls.
+//@student // Work from the top down: each task is a kernel and the host function that launches it. T is the
+//@student // type of the items, Op that of the operator, Op::Value that of results (of integers' mean:
+//@student // double). Grade one task with
 //@student //   ./lab grade reduction --task neighboured
 //@student // Until you write it, a task returns "not implemented". Do not change the given lines at the end.
 //@reference
@@ -12,7 +14,7 @@
 // Lines that start with //@ control the generator of the students' file (make_skeleton.py).
 // Invariant: every rung gives a right answer for every (item type, operator, n), n = 0 included, and no rung
 // writes d_in.
-// Source: M. Harris, "Optimizing Parallel Reduction in CUDA" (2007), for rungs 1 to 6. The ticket of rung 7
+// Source: M. Harris, "Optimizing Parallel Reduction in CUDA" (2007), for rungs 1 to 4. The ticket of rung 5
 // is from the CUDA sample threadFenceReduction. Here the code is generic, with 64-bit sizes and any
 // alignment.
 //@end
@@ -24,18 +26,15 @@ inline constexpr unsigned kBlock = 256;     // threads in a block: a power of tw
 inline constexpr unsigned kWarp = 32;       // threads in a warp
 inline constexpr unsigned kFullMask = ~0u;  // every lane of a warp takes part
 
-// Number of blocks that cover n items. At least one, so that n = 0 gets an answer, too.
-constexpr std::uint64_t blocks_for(std::uint64_t n, std::uint64_t items_per_block) {
-  return n == 0 ? 1 : (n + items_per_block - 1) / items_per_block;
-}
+#include "reduction/given.cuh"
 
-// --- Rung 1, task "neighboured": partners are 1 apart, then 2, 4, 8 …
+// --- Task 1, "neighboured": partners are 1 apart, then 2, 4, 8 …
 // Limits: instructions per item ≤ 80, active_lanes ≥ 0.6.
 // It reads 4n bytes once and writes one Value per block. It takes n - 1 operations and, with 256 threads, 8
 // steps per launch.
-// Every rung's kernel has this form: it reduces the block's items (positions past n count as the identity);
-// thread 0 writes the block's partial result to d_out[blockIdx.x]. If there is only one block, it applies
-// op.finish first. (op.finish takes only the value; op knows the number of items.)
+// The kernel reduces the block's items (positions past n count as the identity); thread 0 writes the block's
+// partial result to d_out[blockIdx.x]. If there is only one block, it applies op.finish first. (op.finish
+// takes only the value; op knows the number of items.)
 //@reference
 // Why: the tree needs log2 n steps, a loop needs n.
 // Drawback: with `tid % (2 * stride) == 0`, half, then 3/4, then 7/8 of the lanes *inside every warp* are
@@ -65,53 +64,24 @@ __global__ void k01_neighboured(const T* d_in, std::uint64_t n, typename Op::Val
   //@end
 }
 
-// Reduces the items to one value, with as many launches as that takes: each launch writes one partial result
-// per block, and the next launch reduces those, until one block is left. The partial results alternate
-// between the two scratch arrays; the last launch writes job.d_out. by_levels calls launch(d_in, n, d_out,
-// n_blocks). d_in points to items of type T in the first launch and to Values in the later ones, so `launch`
-// must be a generic lambda: [&](const auto* d_in, std::uint64_t n, auto* d_out, unsigned n_blocks) { … }.
-template <typename T, typename Op, typename Launch>
-Status by_levels(const Job<T, Op>& job, std::uint64_t items_per_block, Launch launch) {
-  //@solution Launch until one block is left, and return Status::ok. No launch may write the array that it
-  //@hint reads.
-  //@how Launch on the items, then on the partial results, until one block is left. Use blocks_for.
-  //@how Choose d_out for each launch: if the launch has one block, it is job.d_out; otherwise it is the
-  //@how scratch array that the launch does not read. Return Status::ok.
-  //@instead static_cast<void>(items_per_block);
-  //@instead static_cast<void>(launch);
-  //@instead return not_implemented(job);
-  using Value = typename Op::Value;
-  std::uint64_t n_blocks = blocks_for(job.n, items_per_block);
-  Value* d_to = job.d_scratch_a;
-  Value* d_spare = job.d_scratch_b;
-  launch(job.d_in, job.n, n_blocks == 1 ? job.d_out : d_to, static_cast<unsigned>(n_blocks));
-  while (n_blocks > 1) {
-    const std::uint64_t n_partials = n_blocks;
-    n_blocks = blocks_for(n_partials, items_per_block);
-    const Value* d_from = d_to;
-    d_to = d_spare;
-    d_spare = const_cast<Value*>(d_from);
-    launch(d_from, n_partials, n_blocks == 1 ? job.d_out : d_to, static_cast<unsigned>(n_blocks));
-  }
-  return Status::ok;
-  //@end
-}
-
+// by_levels executes the lines between the inner braces once for each launch. In the first one, d_in points
+// to the items; later, it points to the partial results of the launch before.
 template <typename T, typename Op>
 Status neighboured(const Job<T, Op>& job) {
-  //@solution Launch k01_neighboured through by_levels.
-  //@how First try your kernel alone: launch it with one block, return Status::ok, and grade the case
-  //@how sum_i32_n8_example. Then write by_levels, and call it here with kBlock items per block and a
-  //@how generic lambda that launches k01_neighboured on job.stream.
-  //@instead return not_implemented(job);
+  //@student by_levels(job, kBlock, [&](const auto* d_in, std::uint64_t n, auto* d_out, unsigned n_blocks) {
+  //@reference
   return by_levels(job, kBlock, [&](const auto* d_in, std::uint64_t n, auto* d_out, unsigned n_blocks) {
+    //@end
+    //@solution Launch k01_neighboured: n_blocks blocks of kBlock threads on job.stream, with the operator
+    //@hint job.op.
     k01_neighboured<<<n_blocks, kBlock, 0, job.stream>>>(d_in, n, d_out, job.op);
+    //@end
   });
-  //@end
+  //@student return not_implemented(job);  // change to Status::ok when kernel and launch are written
 }
 
 //@reference
-// --- Rung 2: the same pairs as in rung 1, but thread t takes the t-th pair of the round.
+// --- Rung 1b: the same pairs as in rung 1, but thread t takes the t-th pair of the round.
 // Changed: index = 2 * stride * tid.
 // Why: the working threads are the lowest ones, so only the first warps work; the other warps skip the round.
 // Predicted (reindexed, against neighboured, 2^24 items): 1.5×. Measured: 0.83× (H200, 2026-11-26).
@@ -119,7 +89,7 @@ Status neighboured(const Job<T, Op>& job) {
 // the same bank in the eight rounds, and a request takes that many wavefronts. This costs more time than the
 // idle lanes did.
 template <typename T, typename Op>
-__global__ void k02_reindexed(const T* d_in, std::uint64_t n, typename Op::Value* d_out, Op op) {
+__global__ void k01b_reindexed(const T* d_in, std::uint64_t n, typename Op::Value* d_out, Op op) {
   using Value = typename Op::Value;
   __shared__ Value s_data[kBlock];
   const unsigned tid = threadIdx.x;
@@ -139,12 +109,12 @@ __global__ void k02_reindexed(const T* d_in, std::uint64_t n, typename Op::Value
 template <typename T, typename Op>
 Status reindexed(const Job<T, Op>& job) {
   return by_levels(job, kBlock, [&](const auto* d_in, std::uint64_t n, auto* d_out, unsigned n_blocks) {
-    k02_reindexed<<<n_blocks, kBlock, 0, job.stream>>>(d_in, n, d_out, job.op);
+    k01b_reindexed<<<n_blocks, kBlock, 0, job.stream>>>(d_in, n, d_out, job.op);
   });
 }
 
 //@end
-// --- Rung 3, task "sequential": the lower half of the threads combines its values with the upper half's,
+// --- Task 2, "sequential": the lower half of the threads combines its values with the upper half's,
 // then the lower quarter with the second quarter …
 // Limits: active_lanes ≥ 0.85, bank_conflicts per 1,024 items ≤ 20 (none is needed).
 //@reference
@@ -156,9 +126,9 @@ Status reindexed(const Job<T, Op>& job) {
 // Drawback: half of the threads only load an item and never combine anything.
 //@end
 template <typename T, typename Op>
-__global__ void k03_sequential(const T* d_in, std::uint64_t n, typename Op::Value* d_out, Op op) {
-  //@solution Write the same kernel with the partners of this rung.
-  //@how Do the same as in rung 1, but stride runs from kBlock / 2 down to 1, and the threads with tid <
+__global__ void k02_sequential(const T* d_in, std::uint64_t n, typename Op::Value* d_out, Op op) {
+  //@solution Write the kernel of task 1 with these partners.
+  //@how Do the same as in task 1, but stride runs from kBlock / 2 down to 1, and the threads with tid <
   //@how stride work.
   using Value = typename Op::Value;
   __shared__ Value s_data[kBlock];
@@ -178,23 +148,23 @@ __global__ void k03_sequential(const T* d_in, std::uint64_t n, typename Op::Valu
 
 template <typename T, typename Op>
 Status sequential(const Job<T, Op>& job) {
-  //@solution Do the same as for neighboured, with your kernel of this rung.
+  //@solution Do the same as in task 1, with this kernel.
   //@instead return not_implemented(job);
   return by_levels(job, kBlock, [&](const auto* d_in, std::uint64_t n, auto* d_out, unsigned n_blocks) {
-    k03_sequential<<<n_blocks, kBlock, 0, job.stream>>>(d_in, n, d_out, job.op);
+    k02_sequential<<<n_blocks, kBlock, 0, job.stream>>>(d_in, n, d_out, job.op);
   });
   //@end
 }
 
 //@reference
-// --- Rung 4: each thread combines two items while it loads them.
+// --- Rung 2b: each thread combines two items while it loads them.
 // Changed: a block covers 2 * blockDim items.
 // Why: there are half as many blocks, every thread combines at least once, and each thread has two loads in
 // flight.
 // Predicted (first_add, against sequential, 2^24 items): almost 2×. Measured: 1.7× (H200, 2026-11-26).
 // Drawback: in the last six rounds one warp works, but all warps of the block wait at the six barriers.
 template <typename T, typename Op>
-__global__ void k04_first_add(const T* d_in, std::uint64_t n, typename Op::Value* d_out, Op op) {
+__global__ void k02b_first_add(const T* d_in, std::uint64_t n, typename Op::Value* d_out, Op op) {
   using Value = typename Op::Value;
   __shared__ Value s_data[kBlock];
   const unsigned tid = threadIdx.x;
@@ -215,7 +185,7 @@ __global__ void k04_first_add(const T* d_in, std::uint64_t n, typename Op::Value
 template <typename T, typename Op>
 Status first_add(const Job<T, Op>& job) {
   return by_levels(job, 2 * kBlock, [&](const auto* d_in, std::uint64_t n, auto* d_out, unsigned n_blocks) {
-    k04_first_add<<<n_blocks, kBlock, 0, job.stream>>>(d_in, n, d_out, job.op);
+    k02b_first_add<<<n_blocks, kBlock, 0, job.stream>>>(d_in, n, d_out, job.op);
   });
 }
 
@@ -235,7 +205,7 @@ __device__ typename Op::Value warp_fold(typename Op::Value value, Op op) {
   //@end
 }
 
-// --- Rung 5, task "shuffle": each thread combines two items while it loads them; shared memory is used down
+// --- Task 3, "shuffle": each thread combines two items while it loads them; shared memory is used down
 // to 32 values, and one warp reduces these with shuffles.
 // Limits: barriers per 1,024 items ≤ 12 (a block of 512 items needs 4), instructions per item ≤ 26.
 //@reference
@@ -247,11 +217,11 @@ __device__ typename Op::Value warp_fold(typename Op::Value value, Op op) {
 // barriers and ending. During this time it loads no items.
 //@end
 template <typename T, typename Op>
-__global__ void k05_shuffle(const T* d_in, std::uint64_t n, typename Op::Value* d_out, Op op) {
+__global__ void k03_shuffle(const T* d_in, std::uint64_t n, typename Op::Value* d_out, Op op) {
   //@solution Reduce 2 * kBlock items per block, with warp_fold at the end.
   //@how A block covers 2 * kBlock items. Each thread loads two of them, kBlock apart, and combines them
   //@how (compare both indices with n). Then it stores the result in shared memory and waits at a
-  //@how barrier. Continue with rung 3's loop until 32 values are left. Then only the first warp calls
+  //@how barrier. Continue with task 2's loop until 32 values are left. Then only the first warp calls
   //@how warp_fold.
   using Value = typename Op::Value;
   __shared__ Value s_data[kBlock];
@@ -279,7 +249,7 @@ Status shuffle(const Job<T, Op>& job) {
   //@solution Do the same as before, but a block now covers 2 * kBlock items.
   //@instead return not_implemented(job);
   return by_levels(job, 2 * kBlock, [&](const auto* d_in, std::uint64_t n, auto* d_out, unsigned n_blocks) {
-    k05_shuffle<<<n_blocks, kBlock, 0, job.stream>>>(d_in, n, d_out, job.op);
+    k03_shuffle<<<n_blocks, kBlock, 0, job.stream>>>(d_in, n, d_out, job.op);
   });
   //@end
 }
@@ -308,33 +278,6 @@ __device__ typename Op::Value block_fold(typename Op::Value value, Op op) {
   //@end
 }
 
-// A 128-bit vector of items: one lane can load it with one instruction, from an address that is a multiple of
-// 16.
-template <typename T>
-struct alignas(16) Pack {
-  static constexpr unsigned kItems = 16 / sizeof(T);
-  T item[kItems];
-};
-
-// The part of d_in that vector loads can read, and the items before and after it (fewer than Pack::kItems
-// each).
-template <typename T>
-struct Packed {
-  const Pack<T>* d_packs;  // n_packs aligned vectors
-  std::uint64_t n_packs;
-  std::uint64_t n_head;  // items before the first vector
-  std::uint64_t tail;    // index of the first item after the last vector
-};
-template <typename T>
-__device__ Packed<T> packed(const T* d_in, std::uint64_t n) {
-  const std::uint64_t misaligned = reinterpret_cast<std::uintptr_t>(d_in) % 16 / sizeof(T);
-  std::uint64_t n_head = misaligned == 0 ? 0 : Pack<T>::kItems - misaligned;
-  if (n_head > n) n_head = n;
-  const std::uint64_t n_packs = (n - n_head) / Pack<T>::kItems;
-  return {reinterpret_cast<const Pack<T>*>(d_in + n_head), n_packs, n_head,
-          n_head + n_packs * Pack<T>::kItems};
-}
-
 // Reduces the calling thread's share of the grid's n items. The first threads of the grid also take the items
 // before the first vector and after the last one; all threads take the vectors with a stride of one grid.
 // About n / (threads in the grid) dependent steps; the grid reads each item once. Works for any n, any
@@ -346,8 +289,6 @@ __device__ typename Op::Value strided_fold(const T* d_in, std::uint64_t n, Op op
   //@how Let `threads` be the number of threads in the grid, and g the index of a thread. Thread g
   //@how combines item g of the items before the first vector (if it exists), the vectors g, g + threads,
   //@how g + 2 * threads …, and item g of the items after the last vector (if it exists). Use packed().
-  //@instead static_cast<void>(d_in);
-  //@instead static_cast<void>(n);
   //@instead return op.identity();
   using Value = typename Op::Value;
   const Packed<T> in = packed(d_in, n);
@@ -364,7 +305,7 @@ __device__ typename Op::Value strided_fold(const T* d_in, std::uint64_t n, Op op
   //@end
 }
 
-// --- Rung 6, task "coarsened": a fixed number of threads; each one combines many items by itself, and the
+// --- Task 4, "coarsened": a fixed number of threads; each one combines many items by itself, and the
 // tree comes last.
 // Limits: instructions per item ≤ 18, launches ≤ 2.
 //@reference
@@ -379,7 +320,7 @@ inline constexpr unsigned kPacksPerThread = 4;  // with fewer 16-byte loads, a t
 inline constexpr unsigned kBlocksPerProcessor = 8;  // of 256 threads: as many as fit on one of sm_80 or sm_90
 
 template <typename T, typename Op>
-__global__ void k06_coarsened(const T* d_in, std::uint64_t n, typename Op::Value* d_out, Op op) {
+__global__ void k04_coarsened(const T* d_in, std::uint64_t n, typename Op::Value* d_out, Op op) {
   //@solution Call strided_fold, then block_fold. Then thread 0 writes the result.
   const typename Op::Value value = block_fold(strided_fold(d_in, n, op), op);
   if (threadIdx.x == 0) d_out[blockIdx.x] = gridDim.x == 1 ? op.finish(value) : value;
@@ -402,12 +343,12 @@ Status coarsened(const Job<T, Op>& job) {
   //@instead return not_implemented(job);
   const unsigned n_blocks = coarsened_grid<T>(job.n, job.multiprocessors);
   if (n_blocks == 1) {
-    k06_coarsened<<<1, kBlock, 0, job.stream>>>(job.d_in, job.n, job.d_out, job.op);
+    k04_coarsened<<<1, kBlock, 0, job.stream>>>(job.d_in, job.n, job.d_out, job.op);
     return Status::ok;
   }
-  k06_coarsened<<<n_blocks, kBlock, 0, job.stream>>>(job.d_in, job.n, job.d_scratch_a, job.op);
+  k04_coarsened<<<n_blocks, kBlock, 0, job.stream>>>(job.d_in, job.n, job.d_scratch_a, job.op);
   const typename Op::Value* d_partials = job.d_scratch_a;
-  k06_coarsened<<<1, kBlock, 0, job.stream>>>(d_partials, n_blocks, job.d_out, job.op);
+  k04_coarsened<<<1, kBlock, 0, job.stream>>>(d_partials, n_blocks, job.d_out, job.op);
   return Status::ok;
   //@end
 }
@@ -429,10 +370,6 @@ __device__ void finish_by_last_block(typename Op::Value value, typename Op::Valu
   //@how atomicInc(&d_ticket, gridDim.x - 1), and calls __threadfence() again. It stores in shared memory
   //@how whether this was the last ticket. After a barrier, the last block reduces d_partials (each
   //@how thread with a stride of blockDim.x, then block_fold) and writes d_out.
-  //@instead static_cast<void>(value);
-  //@instead static_cast<void>(d_partials);
-  //@instead static_cast<void>(d_out);
-  //@instead static_cast<void>(op);
   __shared__ bool s_is_last;
   if (threadIdx.x == 0) {
     d_partials[blockIdx.x] = value;
@@ -450,7 +387,7 @@ __device__ void finish_by_last_block(typename Op::Value value, typename Op::Valu
   //@end
 }
 
-// --- Rung 7, task "single_launch" (bonus): the block that finishes last combines the partial results.
+// --- Task 5, "single_launch" (bonus): the block that finishes last combines the partial results.
 // Limits: launches ≤ 1, instructions per item ≤ 18.
 //@reference
 // Changed: a ticket, taken with atomicInc, shows the last block that all partial results are stored.
@@ -459,7 +396,7 @@ __device__ void finish_by_last_block(typename Op::Value value, typename Op::Valu
 // Drawback: only one load in flight per thread.
 //@end
 template <typename T, typename Op>
-__global__ void k07_single_launch(const T* d_in, std::uint64_t n, typename Op::Value* d_partials,
+__global__ void k05_single_launch(const T* d_in, std::uint64_t n, typename Op::Value* d_partials,
                                   typename Op::Value* d_out, Op op) {
   //@solution Call strided_fold, block_fold and finish_by_last_block.
   finish_by_last_block(block_fold(strided_fold(d_in, n, op), op), d_partials, d_out, op);
@@ -473,13 +410,13 @@ Status single_launch(const Job<T, Op>& job) {
   //@how partial results.
   //@instead return not_implemented(job);
   const unsigned n_blocks = coarsened_grid<T>(job.n, job.multiprocessors);
-  k07_single_launch<<<n_blocks, kBlock, 0, job.stream>>>(job.d_in, job.n, job.d_scratch_a, job.d_out, job.op);
+  k05_single_launch<<<n_blocks, kBlock, 0, job.stream>>>(job.d_in, job.n, job.d_scratch_a, job.d_out, job.op);
   return Status::ok;
   //@end
 }
 
 //@reference
-// --- Rung 8: as fast as the memory.
+// --- Rung 6: as fast as the memory.
 // Changed:
 // - every thread issues kInFlight 16-byte loads before it combines the first one, also in its last round, and
 //   combines them into as many accumulators;
@@ -499,7 +436,7 @@ inline constexpr unsigned kWideBlock = 512;
 
 template <typename T, typename Op>
 __global__ void __launch_bounds__(kWideBlock, kResidentBlocks)
-    k08_state_of_the_art(const T* d_in, std::uint64_t n, typename Op::Value* d_partials,
+    k06_state_of_the_art(const T* d_in, std::uint64_t n, typename Op::Value* d_partials,
                          typename Op::Value* d_out, Op op) {
   using Value = typename Op::Value;
   const Packed<T> in = packed(d_in, n);
@@ -552,7 +489,7 @@ inline constexpr unsigned kOneBlock = 1024;
 
 template <typename T, typename Op>
 __global__ void __launch_bounds__(kOneBlock)
-    k08_one_block(const T* d_in, std::uint64_t n, typename Op::Value* d_out, Op op) {
+    k06_one_block(const T* d_in, std::uint64_t n, typename Op::Value* d_out, Op op) {
   using Value = typename Op::Value;
   const Packed<T> in = packed(d_in, n);
   const unsigned tid = threadIdx.x;
@@ -581,14 +518,14 @@ Status state_of_the_art(const Job<T, Op>& job) {
     const auto n_here = static_cast<unsigned>(one_each < kFewThreads    ? one_each
                                               : most_each < kFewThreads ? kFewThreads
                                                                         : most_each);
-    k08_one_block<<<1, n_here, 0, job.stream>>>(job.d_in, job.n, job.d_out, job.op);
+    k06_one_block<<<1, n_here, 0, job.stream>>>(job.d_in, job.n, job.d_out, job.op);
     return Status::ok;
   }
   const std::uint64_t wanted = blocks_for(job.n, std::uint64_t{kWideBlock} * Pack<T>::kItems);
   const std::uint64_t resident =
       std::uint64_t{kResidentBlocks} * static_cast<std::uint64_t>(job.multiprocessors);
   const unsigned n_blocks = static_cast<unsigned>(wanted < resident ? wanted : resident);
-  k08_state_of_the_art<<<n_blocks, kWideBlock, 0, job.stream>>>(job.d_in, job.n, job.d_scratch_a, job.d_out,
+  k06_state_of_the_art<<<n_blocks, kWideBlock, 0, job.stream>>>(job.d_in, job.n, job.d_scratch_a, job.d_out,
                                                                 job.op);
   return Status::ok;
 }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 //@student // Summed area table: your file. Read labs/sat/lab.hpp (Corner, TableJob, BoxJob), then
 //@student // handouts/06-sat.md.
+//@student // given.cuh in the same folder has functions that your code calls.
 //@student // Work from the top down: each task is one or two kernels and the host function that launches
 //@student // them.
 //@student // Grade one task with
@@ -34,21 +35,7 @@ inline constexpr unsigned kWarp = 32;    // threads in a warp
 inline constexpr unsigned kWarps = kBlock / kWarp;
 inline constexpr unsigned kFullMask = ~0u;  // every lane of a warp takes part
 
-// Number of parts of `part` items that n items fill; the last one may be partly empty.
-COURSE_HD constexpr std::uint64_t parts_of(std::uint64_t n, std::uint64_t part) {
-  return (n + part - 1) / part;
-}
-
-// The rows of an image, counted from the corner: rows[0] is the row at the corner, rows[0][c] its item in
-// column c.
-template <typename T>
-struct Rows {
-  T* d_first;          // the row at the corner
-  std::int64_t pitch;  // items from a row to the next one: negative from the lower left
-  COURSE_HD T* operator[](std::uint64_t row) const {
-    return d_first + static_cast<std::int64_t>(row) * pitch;
-  }
-};
+#include "sat/given.cuh"
 
 // The rows of an image in memory (row 0 on top, no gaps), counted from `corner`. With them, a kernel does not
 // need to know the corner: in both cases rows go from left to right, and the rectangles start in row 0.
@@ -58,8 +45,6 @@ Rows<T> rows_from(Corner corner, T* d_data, std::uint64_t width, std::uint64_t h
   //@how From the top left, the first row is d_data, and the next one is `width` items later. From the
   //@how lower left, the first row is the last one in memory, and the pitch is negative. Consider height
   //@how = 0.
-  //@instead static_cast<void>(corner);
-  //@instead static_cast<void>(height);
   //@instead return {d_data, static_cast<std::int64_t>(width)};
   const auto pitch = static_cast<std::int64_t>(width);
   if (corner == Corner::top_left || height == 0) return {d_data, pitch};
@@ -67,7 +52,7 @@ Rows<T> rows_from(Corner corner, T* d_data, std::uint64_t width, std::uint64_t h
   //@end
 }
 
-// --- Rung 1, task "serial": each thread scans a row by itself; then each thread scans a column.
+// --- Task 1, "serial": each thread scans a row by itself; then each thread scans a column.
 // Limits: instructions per item ≤ 14, launches ≤ 2.
 // It does 2 width * height - width - height additions in width + height - 2 steps.
 //@reference
@@ -176,7 +161,7 @@ __device__ Sum block_scan(Sum value, Sum& total) {
   //@end
 }
 
-// --- Rung 2, task "rows_columns": a block scans a row, kBlock items at a time; columns as before, but with
+// --- Task 2, "rows_columns": a block scans a row, kBlock items at a time; columns as before, but with
 // more loads in flight.
 // Limits: bytes_ratio ≤ 2.1, instructions per item ≤ 120.
 //@reference
@@ -262,7 +247,7 @@ Status rows_columns(const TableJob<T>& job) {
   //@end
 }
 
-// --- Rung 3, task "transpose": columns become rows, are scanned as rows, and become columns again.
+// --- Task 3, "transpose": columns become rows, are scanned as rows, and become columns again.
 // Limits: bank_conflicts per 1,024 items ≤ 20 (none is needed), bytes_ratio ≤ 4.2.
 //@reference
 // Changed: the second scan also scans rows. A transpose through tiles in shared memory comes before it, and
@@ -332,7 +317,7 @@ Status transpose(const TableJob<T>& job) {
 }
 
 //@reference
-// --- Rung 4: each scan writes its result transposed, so only two launches are left.
+// --- Rung 3b: each scan writes its result transposed, so only two launches are left.
 // Changed: a block takes a strip of 32 rows, tile by tile from left to right. It scans the tile's rows with
 // shuffles, carries their sums to the next tile, and stores the tile's columns as rows. The second launch
 // does the same with the result of the first one, which transposes it back.
@@ -342,8 +327,8 @@ Status transpose(const TableJob<T>& job) {
 // Drawback: the device is not full. An image has only height / 32 strips (512 of 16384 rows, for 132
 // multiprocessors), and each is a chain of tiles that wait for each other's carry.
 template <typename T, typename Sum>
-__global__ void k04_scan_and_turn(Rows<const T> in, Rows<Sum> turned, std::uint64_t width,
-                                  std::uint64_t height) {
+__global__ void k03b_scan_and_turn(Rows<const T> in, Rows<Sum> turned, std::uint64_t width,
+                                   std::uint64_t height) {
   __shared__ Sum s_tile[kTile][kTile + 1];
   constexpr unsigned kRowsOfWarp = kTile / kWarps;
   const unsigned lane = threadIdx.x % kWarp;
@@ -378,17 +363,17 @@ Status fused(const TableJob<T>& job) {
   const auto table = rows_from(job.corner, job.d_out, job.width, job.height);
   const auto pitch = static_cast<std::int64_t>(job.height);
   const auto strips = [](std::uint64_t rows) { return static_cast<unsigned>(parts_of(rows, kTile)); };
-  k04_scan_and_turn<<<strips(job.height), kBlock, 0, job.stream>>>(in, Rows<Sum>{job.d_scratch, pitch},
-                                                                   job.width, job.height);
-  k04_scan_and_turn<<<strips(job.width), kBlock, 0, job.stream>>>(Rows<const Sum>{job.d_scratch, pitch},
-                                                                  table, job.height, job.width);
+  k03b_scan_and_turn<<<strips(job.height), kBlock, 0, job.stream>>>(in, Rows<Sum>{job.d_scratch, pitch},
+                                                                    job.width, job.height);
+  k03b_scan_and_turn<<<strips(job.width), kBlock, 0, job.stream>>>(Rows<const Sum>{job.d_scratch, pitch},
+                                                                   table, job.height, job.width);
   return Status::ok;
 }
 
 //@end
-// --- Task "box": the box filter uses the table. The sum of any box takes four look-ups: the rectangle that
-// ends at the box's far corner, minus the one that ends before its rows, minus the one that ends before its
-// columns, plus the part that was subtracted twice.
+// --- Task 4, "box": the box filter uses the table. The sum of any box takes four look-ups: the rectangle
+// that ends at the box's far corner, minus the one that ends before its rows, minus the one that ends before
+// its columns, plus the part that was subtracted twice.
 // Limits: instructions per item ≤ 115, bytes_ratio ≤ 1.3, launches ≤ 1.
 // 3 additions, 4 loads and 1 store per item, for any radius. One thread per item, one block per tile of 32 x
 // 8 items.
@@ -398,7 +383,7 @@ Status fused(const TableJob<T>& job) {
 // Drawback: four loads per item; a thread that goes along the row would need only two new ones.
 //@end
 template <typename Sum>
-__global__ void k05_box(Rows<const Sum> table, Rows<MeanOf<Sum>> means, Rows<const std::uint32_t> radii,
+__global__ void k04_box(Rows<const Sum> table, Rows<MeanOf<Sum>> means, Rows<const std::uint32_t> radii,
                         std::uint64_t radius, std::uint64_t width, std::uint64_t height) {
   //@solution Compute one mean per thread from four look-ups. A box may reach over every edge, and its radius
   //@hint may be almost 2^32. If radii.d_first is not nullptr, each item has its own radius.
@@ -442,79 +427,17 @@ Status box(const BoxJob<Sum>& job) {
   Rows<const std::uint32_t> radii{nullptr, 0};
   if (job.d_radii != nullptr) radii = rows_from(job.corner, job.d_radii, job.width, job.height);
   const auto n_tiles = static_cast<unsigned>(parts_of(job.width, kTile) * parts_of(job.height, kTileRows));
-  k05_box<<<n_tiles, kBlock, 0, job.stream>>>(table, means, radii, job.radius, job.width, job.height);
+  k04_box<<<n_tiles, kBlock, 0, job.stream>>>(table, means, radii, job.radius, job.width, job.height);
   return Status::ok;
   //@end
 }
 
-// --- Given, for a single pass: the order in which tiles are taken, and how a tile passes a carry to the next
-// one.
-
-// The position of a tile among the tiles of an image.
-struct TilePosition {
-  unsigned x, y;
-};
-
-// The position of the t-th tile, if tiles are taken along the diagonals, from the corner on: (0, 0), then (1,
-// 0) and (0, 1), then the three of the next diagonal … Every tile comes after the one to its left and the one
-// before it in its column, and the tiles of a diagonal do not depend on each other.
-__device__ TilePosition diagonal_position(std::uint64_t t, std::uint64_t tiles_x, std::uint64_t tiles_y) {
-  const std::uint64_t shorter = tiles_x < tiles_y ? tiles_x : tiles_y;
-  const std::uint64_t longer = tiles_x < tiles_y ? tiles_y : tiles_x;
-  const std::uint64_t growing = shorter * (shorter - 1) / 2;  // tiles on diagonals shorter than `shorter`
-  const std::uint64_t n_tiles = tiles_x * tiles_y;
-
-  // The index of the diagonal among those of growing length (1 tile, 2 tiles …), and the position on it.
-  const auto in_triangle = [](std::uint64_t& place) {
-    auto diagonal = static_cast<std::uint64_t>((sqrt(8.0 * static_cast<double>(place) + 1) - 1) / 2);
-    while (diagonal * (diagonal + 1) / 2 > place) --diagonal;
-    while ((diagonal + 1) * (diagonal + 2) / 2 <= place) ++diagonal;
-    place -= diagonal * (diagonal + 1) / 2;
-    return diagonal;
-  };
-  std::uint64_t diagonal, along;  // along: counted from the end of the diagonal where y is smallest
-  if (t < growing) {
-    along = t;
-    diagonal = in_triangle(along);
-  } else if (t < growing + shorter * (longer - shorter + 1)) {
-    diagonal = shorter - 1 + (t - growing) / shorter;
-    along = (t - growing) % shorter;
-  } else {
-    // The diagonals of falling length are the growing ones, counted from the last tile.
-    along = n_tiles - 1 - t;
-    const std::uint64_t from_last = in_triangle(along);
-    diagonal = tiles_x + tiles_y - 2 - from_last;
-    along = from_last - along;
-  }
-  const std::uint64_t least_y = diagonal < tiles_x ? 0 : diagonal - (tiles_x - 1);
-  const std::uint64_t y = least_y + along;
-  return {static_cast<unsigned>(diagonal - y), static_cast<unsigned>(y)};
-}
-
-// Publishes what the lanes of this warp wrote: sets *d_state. All 32 lanes must call it.
-__device__ void publish(std::uint32_t* d_state, std::uint32_t state) {
-  __syncwarp();  // the lanes' writes come before lane 0's release
-  if (threadIdx.x % kWarp == 0) lab::store_release(d_state, state);  // the writes come before the state
-}
-
-// Waits until *d_state is set; afterwards this lane sees everything that was written before that.
-__device__ void wait_for(const std::uint32_t* d_state) {
-  while (lab::load_acquire(d_state) == 0) {  // acquire: the published data is read after its state
-  }
-}
-
-__global__ void k06_clear(std::uint32_t* d_flags, std::uint64_t n) {
-  const std::uint64_t gid = std::uint64_t{blockIdx.x} * kBlock + threadIdx.x;
-  if (gid < n) d_flags[gid] = 0;
-}
-
-// --- Rung 5, task "single_pass" (bonus): one block per tile of 64 x 64, and each tile adds the sums of its
+// --- Task 5, "single_pass" (bonus): one block per tile of 64 x 64, and each tile adds the sums of its
 // neighbours.
 // Limits: bytes_ratio ≤ 1.2, launches ≤ 2.
 // A tile reads the sums of its rows so far from the tile to its left, and the table's entries above it from
 // the tile before it in its column; it publishes the same for the tiles to the right and below. A block takes
-// its tile by a ticket, so every tile for which it waits has been started before. (The kernel is k06, because
-// the box filter is k05.)
+// its tile by a ticket, so every tile for which it waits has been started before.
 //@reference
 // Changed: the rows and columns of a tile are scanned in shared memory; only 64 sums to the right and 64
 // downwards pass between tiles.
@@ -530,7 +453,7 @@ inline constexpr unsigned kHalves = kSide / kWarp;  // warps that publish an edg
 inline constexpr unsigned kStates = 2 * kHalves;    // words per tile that say which of its sums are available
 
 template <typename T, typename Sum>
-__global__ void k06_single_pass(Rows<const T> in, Rows<Sum> table, std::uint64_t width, std::uint64_t height,
+__global__ void k05_single_pass(Rows<const T> in, Rows<Sum> table, std::uint64_t width, std::uint64_t height,
                                 Sum* d_right, Sum* d_below, std::uint32_t* d_ticket,
                                 std::uint32_t* d_states) {
   //@solution Compute the table of one tile per block, in the order of the tickets: get the sums from the left
@@ -610,10 +533,10 @@ __global__ void k06_single_pass(Rows<const T> in, Rows<Sum> table, std::uint64_t
 
 template <typename T>
 Status single_pass(const TableJob<T>& job) {
-  //@solution Launch k06_clear, then k06_single_pass. The ticket and the states are in d_flags, the edges in
+  //@solution Launch k05_clear, then k05_single_pass. The ticket and the states are in d_flags, the edges in
   //@hint d_scratch.
-  //@how There are two launches. k06_clear sets the ticket and kStates words per tile to 0.
-  //@how k06_single_pass has one block per tile. d_flags starts with the ticket. d_scratch holds kSide
+  //@how There are two launches. k05_clear sets the ticket and kStates words per tile to 0.
+  //@how k05_single_pass has one block per tile. d_flags starts with the ticket. d_scratch holds kSide
   //@how sums per tile for the right edges, then as many for the lower ones.
   //@instead return not_implemented(job);
   if (job.width == 0 || job.height == 0) return Status::ok;
@@ -621,9 +544,9 @@ Status single_pass(const TableJob<T>& job) {
   const auto table = rows_from(job.corner, job.d_out, job.width, job.height);
   const std::uint64_t n_tiles = parts_of(job.width, kSide) * parts_of(job.height, kSide);
   const std::uint64_t n_flags = 1 + kStates * n_tiles;
-  k06_clear<<<static_cast<unsigned>(parts_of(n_flags, kBlock)), kBlock, 0, job.stream>>>(job.d_flags,
+  k05_clear<<<static_cast<unsigned>(parts_of(n_flags, kBlock)), kBlock, 0, job.stream>>>(job.d_flags,
                                                                                          n_flags);
-  k06_single_pass<<<static_cast<unsigned>(n_tiles), kBlock, 0, job.stream>>>(
+  k05_single_pass<<<static_cast<unsigned>(n_tiles), kBlock, 0, job.stream>>>(
       in, table, job.width, job.height, job.d_scratch, job.d_scratch + n_tiles * kSide, job.d_flags,
       job.d_flags + 1);
   return Status::ok;
@@ -755,7 +678,7 @@ __device__ Sum look_back(const Strands<Sum>& strands, std::uint64_t self, unsign
 
 template <typename T, typename Sum>
 __global__ void __launch_bounds__(kBlock, sizeof(Sum) == 4 ? 3 : 2)
-    k07_look_back(Rows<const T> in, Rows<Sum> table, std::uint64_t width, std::uint64_t height,
+    k06_look_back(Rows<const T> in, Rows<Sum> table, std::uint64_t width, std::uint64_t height,
                   Strands<Sum> strands, std::uint32_t* d_ticket) {
   __shared__ Sum s_rows[kTallTile];  // the tile's row sums, then the sums left of the tile
   __shared__ alignas(16)
@@ -848,9 +771,9 @@ Status look_back(const TableJob<T>& job) {
   const std::uint64_t n_tiles = parts_of(job.width, kWideTile) * parts_of(job.height, kTallTile);
   const std::uint64_t n_strands = n_tiles * kStrands;
   const Strands<Sum> strands{job.d_flags + 1, job.d_scratch, job.d_scratch + n_strands * kWarp};
-  k06_clear<<<static_cast<unsigned>(parts_of(n_strands + 1, kBlock)), kBlock, 0, job.stream>>>(job.d_flags,
+  k05_clear<<<static_cast<unsigned>(parts_of(n_strands + 1, kBlock)), kBlock, 0, job.stream>>>(job.d_flags,
                                                                                                n_strands + 1);
-  k07_look_back<<<static_cast<unsigned>(n_tiles), kBlock, 0, job.stream>>>(in, table, job.width, job.height,
+  k06_look_back<<<static_cast<unsigned>(n_tiles), kBlock, 0, job.stream>>>(in, table, job.width, job.height,
                                                                            strands, job.d_flags);
   return Status::ok;
 }
@@ -933,7 +856,7 @@ __device__ Sum sum_before(const device::TileStatuses<Sum>& statuses, std::uint64
 
 // Clears the words of the edges. The next kernel starts at the same time; it waits for this one before it
 // publishes.
-__global__ void k08_clear(device::Word* d_words, std::uint64_t n) {
+__global__ void k07_clear(device::Word* d_words, std::uint64_t n) {
   device::let_next_kernel_start();
   const std::uint64_t first = std::uint64_t{blockIdx.x} * kTopBlock + threadIdx.x;
   for (std::uint64_t word = first; word < n; word += std::uint64_t{gridDim.x} * kTopBlock) d_words[word] = 0;
@@ -945,7 +868,7 @@ __device__ unsigned d_ticket;
 
 template <typename T, typename Sum>
 __global__ void __launch_bounds__(kTopBlock, 2)
-    k08_state_of_the_art(Rows<const T> in, Rows<Sum> table, std::uint64_t width, std::uint64_t height,
+    k07_state_of_the_art(Rows<const T> in, Rows<Sum> table, std::uint64_t width, std::uint64_t height,
                          Edges<Sum> edges) {
   __shared__ Sum s_right[kTopTile];  // each row's last entry in the table of its warp
   __shared__ Sum s_left[kTopTile];   // the sum left of each row
@@ -1075,9 +998,9 @@ Status state_of_the_art(const TableJob<T>& job) {
     const std::uint64_t n_words = Edges<Sum>::words(n_tiles);
     const std::uint64_t wanted = parts_of(n_words, 2 * kTopBlock),
                         most = 2 * static_cast<std::uint64_t>(job.multiprocessors);
-    k08_clear<<<static_cast<unsigned>(wanted < most ? wanted : most), kTopBlock, 0, job.stream>>>(d_words,
+    k07_clear<<<static_cast<unsigned>(wanted < most ? wanted : most), kTopBlock, 0, job.stream>>>(d_words,
                                                                                                   n_words);
-    device::launch_early(k08_state_of_the_art<T, Sum>, static_cast<unsigned>(n_tiles), kTopBlock, 0,
+    device::launch_early(k07_state_of_the_art<T, Sum>, static_cast<unsigned>(n_tiles), kTopBlock, 0,
                          job.stream, in, table, job.width, job.height, Edges<Sum>(d_words, n_tiles));
     return Status::ok;
   }

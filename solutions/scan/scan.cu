@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
 //@student // Scan: your file. Read labs/scan/lab.hpp (what is computed, Job), then handouts/02-scan.md.
+//@student // given.cuh in the same folder has functions that your code calls.
 //@student // Work from the top down: each task is a kernel and the host function that launches it.
 //@student // Grade one task with
 //@student //   ./lab grade scan --task hillis_steele
@@ -13,7 +14,7 @@
 // Invariant: every rung gives a right answer for every (operator, kind, n, row_length up to the rung's
 // limit), never swaps the operands of op, and writes only d_out (global_rounds: also d_scratch).
 //
-// Sources: W. D. Hillis, G. L. Steele, "Data Parallel Algorithms", CACM 29(12), 1986, for rungs 2 and 3; G.
+// Sources: W. D. Hillis, G. L. Steele, "Data Parallel Algorithms", CACM 29(12), 1986, for rungs 1 and 2; G.
 // Blelloch, "Prefix Sums and Their Applications", 1990, for 4 to 6 and the segmented operator; P. Kogge, H.
 // Stone, IEEE Trans. Comput. C-22(8), 1973, for 7. Here the code is generic, for rows of any length and at
 // any address.
@@ -26,38 +27,7 @@ inline constexpr unsigned kWarp = 32;       // threads in a warp
 inline constexpr unsigned kFullMask = ~0u;  // every lane of a warp takes part
 inline constexpr unsigned kBlock = 256;     // threads in a block, unless the row length decides
 
-// --- Given: the position of a row. `length` is row_length, or less in the last row; 0 if the row does not
-// exist.
-struct Row {
-  std::uint64_t first;  // index of its first item
-  unsigned length;
-};
-template <typename Op>
-__device__ Row row_of(const Job<Op>& job, std::uint64_t row) {
-  const std::uint64_t first = row * job.row_length;
-  if (first >= job.n) return {job.n, 0};
-  const std::uint64_t left = job.n - first;
-  return {first, left < job.row_length ? static_cast<unsigned>(left) : job.row_length};
-}
-
-// The smallest power of two that is at least `length`: the number of leaves of a balanced tree over a row.
-constexpr unsigned leaves_for(unsigned length) {
-  unsigned leaves = 1;
-  while (leaves < length) leaves *= 2;
-  return leaves;
-}
-
-// Shuffles a value of any type whose size is a multiple of 4, word by word. All 32 lanes must call it.
-// Returns the value of the lane `offset` below; lanes below `offset` get their own value.
-template <typename Value>
-__device__ Value shuffle_up(Value value, unsigned offset) {
-  static_assert(sizeof(Value) % 4 == 0);
-  unsigned words[sizeof(Value) / 4];
-  memcpy(words, &value, sizeof value);
-  for (unsigned& word : words) word = __shfl_up_sync(kFullMask, word, offset);
-  memcpy(&value, words, sizeof value);
-  return value;
-}
+#include "scan/given.cuh"
 
 //@reference
 // Returns the value of lane `from` to every lane.
@@ -71,13 +41,13 @@ __device__ Value shuffle_from(Value value, unsigned from) {
   return value;
 }
 
-// --- Rung 1: one thread per result; it combines the whole prefix, from the start of the row.
+// --- Rung 0: one thread per result; it combines the whole prefix, from the start of the row.
 // n/row_length · row_length²/2 operations: 512 times as many as a loop, for rows of 1,024.
 // Why it is shown: it needs no cooperation, and it shows the cost when threads share no partial results.
 // Predicted (brute_force, against hillis_steele, 2^24 items): 0.06×. Measured: 0.11× (H200, 2026-11-26).
 // Drawback: almost all of its work is redundant. The last lane of a row does row_length dependent operations.
 template <typename Op>
-__global__ void k01_brute_force(Job<Op> job) {
+__global__ void k00_brute_force(Job<Op> job) {
   const std::uint64_t gid = std::uint64_t{blockIdx.x} * kBlock + threadIdx.x;
   if (gid >= job.n) return;
   const std::uint64_t first = gid - gid % job.row_length;
@@ -90,11 +60,16 @@ __global__ void k01_brute_force(Job<Op> job) {
 template <typename Op>
 Status brute_force(const Job<Op>& job) {
   const auto n_blocks = static_cast<unsigned>((job.n + kBlock - 1) / kBlock);
-  if (n_blocks > 0) k01_brute_force<<<n_blocks, kBlock, 0, job.stream>>>(job);
+  if (n_blocks > 0) k00_brute_force<<<n_blocks, kBlock, 0, job.stream>>>(job);
   return Status::ok;
 }
 
-// --- Rung 2: Hillis and Steele's rounds in global memory, one launch each; rows of any length.
+//@end
+// --- Task 1, "global_rounds": Hillis and Steele's rounds in global memory, one launch each; rows of any
+// length. In the round with `offset` = 1, 2, 4 … result k becomes result[k - offset] op result[k], for every
+// position k of a row with such a partner. One launch must not write what another thread of it reads, so two
+// arrays alternate: job.d_out and job.d_scratch.
+//@reference
 // Changed: in the round with `offset` = 1, 2, 4 … result k becomes result[k - offset] op result[k], so every
 // value covers twice as many items as before: ⌈log2 row_length⌉ rounds instead of row_length steps. No thread
 // may write a value that another thread still has to read. Therefore two buffers alternate, and the end of a
@@ -104,10 +79,15 @@ Status brute_force(const Job<Op>& job) {
 // Drawback: each of the 11 launches reads and writes the whole array, 8n bytes, and each round reads up to
 // 4n bytes of left neighbours (5n, unaligned, for offsets 1 to 4): 127n bytes; 8n bytes would be enough.
 
-// Round 0: copies the items, or moves them one position to the right and puts the identity in front. The
-// inclusive scan of the moved items is the exclusive scan of the items.
+//@end
+
+// Copies the items; for an exclusive scan, moves each row one position to the right and puts the identity in
+// front. The inclusive scan of the moved items is the exclusive scan of the items.
 template <typename Op>
-__global__ void k02_first_round(Job<Op> job, typename Op::Value* d_to) {
+__global__ void k01_first_round(Job<Op> job, typename Op::Value* d_to) {
+  //@solution Copy or move item gid. The launch may have more threads than there are items.
+  //@how Compute gid. A thread with gid ≥ job.n does nothing. If job.kind is Kind::inclusive, copy the item.
+  //@how Otherwise d_to[gid] is the identity at the start of a row, else the item before.
   const std::uint64_t gid = std::uint64_t{blockIdx.x} * kBlock + threadIdx.x;
   if (gid >= job.n) return;
   if (job.kind == Kind::inclusive) {
@@ -115,19 +95,31 @@ __global__ void k02_first_round(Job<Op> job, typename Op::Value* d_to) {
   } else {
     d_to[gid] = gid % job.row_length == 0 ? job.op.identity() : job.d_in[gid - 1];
   }
+  //@end
 }
 
+// One round, from the array d_from to the array d_to.
 template <typename Op>
-__global__ void k02_round(Job<Op> job, const typename Op::Value* d_from, typename Op::Value* d_to,
+__global__ void k01_round(Job<Op> job, const typename Op::Value* d_from, typename Op::Value* d_to,
                           std::uint64_t offset) {
+  //@solution Combine value gid with the one `offset` positions to its left, if that is in the same row.
+  //@how Compute gid. A thread with gid ≥ job.n does nothing. gid % job.row_length is the position in the
+  //@how row. If it is less than offset, copy the value; otherwise the value `offset` to the left is the
+  //@how left operand.
   const std::uint64_t gid = std::uint64_t{blockIdx.x} * kBlock + threadIdx.x;
   if (gid >= job.n) return;
   const auto value = d_from[gid];
   d_to[gid] = gid % job.row_length < offset ? value : job.op(d_from[gid - offset], value);
+  //@end
 }
 
 template <typename Op>
 Status global_rounds(const Job<Op>& job) {
+  //@solution Launch k01_first_round, then k01_round for each offset. The last launch must write job.d_out.
+  //@how If job.n is 0, launch nothing. Count the rounds: offsets 1, 2, 4 … below the length of the longest
+  //@how row. If their number is even, k01_first_round writes job.d_out, otherwise job.d_scratch. Each round
+  //@how reads the array that the launch before has written, and writes the other one.
+  //@instead return not_implemented(job);
   using Value = typename Op::Value;
   if (job.n == 0) return Status::ok;
   const auto n_blocks = static_cast<unsigned>((job.n + kBlock - 1) / kBlock);
@@ -137,18 +129,18 @@ Status global_rounds(const Job<Op>& job) {
   // The last round must write d_out.
   Value* d_to = n_rounds % 2 == 0 ? job.d_out : job.d_scratch;
   Value* d_spare = n_rounds % 2 == 0 ? job.d_scratch : job.d_out;
-  k02_first_round<<<n_blocks, kBlock, 0, job.stream>>>(job, d_to);
+  k01_first_round<<<n_blocks, kBlock, 0, job.stream>>>(job, d_to);
   for (std::uint64_t offset = 1; offset < longest; offset *= 2) {
     const Value* d_from = d_to;
     d_to = d_spare;
     d_spare = const_cast<Value*>(d_from);
-    k02_round<<<n_blocks, kBlock, 0, job.stream>>>(job, d_from, d_to, offset);
+    k01_round<<<n_blocks, kBlock, 0, job.stream>>>(job, d_from, d_to, offset);
   }
   return Status::ok;
+  //@end
 }
 
-//@end
-// --- Rung 3, task "hillis_steele": one block per row, one thread per item, log2(row_length) rounds in shared
+// --- Task 2, "hillis_steele": one block per row, one thread per item, log2(row_length) rounds in shared
 // memory. Rows of up to kThreadRow items.
 // Limits: instructions per item ≤ 310, barriers per row ≤ 24 (rows of 1,024 items: 1 + log2 1,024, or twice
 //   as many with one array).
@@ -156,7 +148,7 @@ Status global_rounds(const Job<Op>& job) {
 // steps.
 // __launch_bounds__(t) promises the compiler that no block of the kernel has more than t threads.
 //@reference
-// Changed: the rounds of rung 2 run in shared memory, because one block has the whole row.
+// Changed: the rounds of rung 1 run in shared memory, because one block has the whole row.
 // Why: it moves 8n bytes instead of 127n, in one launch instead of 11. With two buffers, a round needs one
 // barrier; in place it would need two.
 // Predicted (hillis_steele, against global_rounds, 2^24 items): 4×. Measured: 4.2× (H200, 2026-11-26).
@@ -164,7 +156,7 @@ Status global_rounds(const Job<Op>& job) {
 // slowest warp, 11 times.
 //@end
 template <typename Op>
-__global__ void __launch_bounds__(kThreadRow) k03_hillis_steele(Job<Op> job) {
+__global__ void __launch_bounds__(kThreadRow) k02_hillis_steele(Job<Op> job) {
   //@solution Scan row blockIdx.x with Hillis and Steele's rounds in shared memory, for both kinds.
   //@how Use a shared array that has two halves. Thread tid loads item tid of row blockIdx.x into one
   //@how half (threads past the end of the row store the identity), then waits at a barrier. Do a round
@@ -200,16 +192,16 @@ __global__ void __launch_bounds__(kThreadRow) k03_hillis_steele(Job<Op> job) {
 template <typename Op>
 Status hillis_steele(const Job<Op>& job) {
   //@solution Launch one block per row, unless there is no row.
-  //@how Launch k03_hillis_steele on job.stream with one block per row and one thread per item of a full
+  //@how Launch k02_hillis_steele on job.stream with one block per row and one thread per item of a full
   //@how row. If there is no row, do not launch.
   //@instead return not_implemented(job);
   if (job.n_rows == 0) return Status::ok;
-  k03_hillis_steele<<<static_cast<unsigned>(job.n_rows), job.row_length, 0, job.stream>>>(job);
+  k02_hillis_steele<<<static_cast<unsigned>(job.n_rows), job.row_length, 0, job.stream>>>(job);
   return Status::ok;
   //@end
 }
 
-// --- Rung 4, task "blelloch": a balanced tree over the row, an up-sweep and a down-sweep, in place. Rows of
+// --- Task 3, "blelloch": a balanced tree over the row, an up-sweep and a down-sweep, in place. Rows of
 // up to kThreadRow items.
 // Limits: instructions per item ≤ 300, barriers per row ≤ 24 (rows of 1,024 items: 2 + 2 log2 1,024).
 // There are leaves_for(row_length) leaves; those past the end of the row hold the identity. 2 · (leaves - 1)
@@ -219,22 +211,13 @@ Status hillis_steele(const Job<Op>& job) {
 // node's last leaf. Then the root is set to the identity, and the down-sweep gives every node the total of
 // everything to its left.
 // Why: it does 2 operations per item instead of 9.
-// Nevertheless it should be slower than rung 3, because a warp's instruction takes the same time however few
+// Nevertheless it should be slower than rung 2, because a warp's instruction takes the same time however few
 // of its lanes work, and there are twice as many rounds.
 // Predicted (blelloch, against hillis_steele, 2^24 items): 0.77×. Measured: 0.30× (H200, 2026-11-26).
 // Drawback: `(k + 1) % full == 0` spreads the working lanes over all warps, so no warp can skip a level.
 //@end
 template <typename Op>
-__global__ void __launch_bounds__(kThreadRow) k04_blelloch(Job<Op> job, unsigned leaves) {
-  //@solution Scan row blockIdx.x with an up-sweep and a down-sweep over `leaves` leaves, for both kinds.
-  //@how Use one thread per leaf. Thread k keeps its own item in a register, and stores it (or the
-  //@how identity) in s_data[k]. Up-sweep: for half = 1, 2, 4 … below `leaves`, and full = 2 * half, each
-  //@how thread with (k + 1) % full == 0 sets s_data[k] to s_data[k - half] op s_data[k]. Then one thread
-  //@how sets the root, s_data[leaves - 1], to the identity. Down-sweep: for half = leaves / 2 … 4, 2, 1,
-  //@how the same threads read the left child s_data[k - half], copy their own value to it, and set their
-  //@how own value to own op left. A barrier must separate each of these steps from the next one. The
-  //@how result is s_data[k]; if the scan is inclusive, it is s_data[k] op the item.
-  //@instead static_cast<void>(leaves);
+__global__ void __launch_bounds__(kThreadRow) k03_blelloch(Job<Op> job, unsigned leaves) {
   using Value = typename Op::Value;
   __shared__ Value s_data[kThreadRow];
   const unsigned k = threadIdx.x;
@@ -244,6 +227,12 @@ __global__ void __launch_bounds__(kThreadRow) k04_blelloch(Job<Op> job, unsigned
   s_data[k] = item;
   __syncthreads();  // the leaves are stored before a parent reads them
 
+  //@solution Do the up-sweep over `leaves` leaves, set the root to the identity, and do the down-sweep.
+  //@how Up-sweep: for half = 1, 2, 4 … below `leaves`, and full = 2 * half, each
+  //@how thread with (k + 1) % full == 0 sets s_data[k] to s_data[k - half] op s_data[k]. Then one thread
+  //@how sets the root, s_data[leaves - 1], to the identity. Down-sweep: for half = leaves / 2 … 4, 2, 1,
+  //@how the same threads read the left child s_data[k - half], copy their own value to it, and set their
+  //@how own value to own op left. A barrier must separate each of these steps from the next one.
   for (unsigned half = 1; half < leaves; half *= 2) {
     const unsigned full = 2 * half;
     if ((k + 1) % full == 0) s_data[k] = job.op(s_data[k - half], s_data[k]);
@@ -262,10 +251,10 @@ __global__ void __launch_bounds__(kThreadRow) k04_blelloch(Job<Op> job, unsigned
     }
     __syncthreads();  // this level's writes come before the next level's reads
   }
+  //@end
 
   if (k >= row.length) return;
   job.d_out[row.first + k] = job.kind == Kind::inclusive ? job.op(s_data[k], item) : s_data[k];
-  //@end
 }
 
 template <typename Op>
@@ -274,20 +263,20 @@ Status blelloch(const Job<Op>& job) {
   //@instead return not_implemented(job);
   if (job.n_rows == 0) return Status::ok;
   const unsigned leaves = leaves_for(job.row_length);
-  k04_blelloch<<<static_cast<unsigned>(job.n_rows), leaves, 0, job.stream>>>(job, leaves);
+  k03_blelloch<<<static_cast<unsigned>(job.n_rows), leaves, 0, job.stream>>>(job, leaves);
   return Status::ok;
   //@end
 }
 
 //@reference
-// --- Rungs 5 and 6: the same tree with half the threads; thread t takes the t-th node of each level.
+// --- Rungs 3b and 3c: the same tree with half the threads; thread t takes the t-th node of each level.
 // Rows of up to kPairRow items: two per thread.
 // Changed: the node's position is 2 * half * (t + 1) - 1.
 // Why: the working lanes are in the first warps, and the other warps skip the level.
 // Predicted (compact, against blelloch, 2^24 items): 1.6×. Measured: 2.4× (H200, 2026-11-26).
-// Drawback (rung 5): neighbouring lanes access words 2 * half apart, so 2, 4 … 32 of them use the same
+// Drawback (rung 3b): neighbouring lanes access words 2 * half apart, so 2, 4 … 32 of them use the same
 // bank.
-// Rung 6 adds a word of padding after every 32 words: item i is at i + i / 32. Then lanes 2 * half apart
+// Rung 3c adds a word of padding after every 32 words: item i is at i + i / 32. Then lanes 2 * half apart
 // mostly use different banks, and about 4.5 wavefronts per request become almost one.
 // Computing the index costs instructions.
 // Predicted (conflict_free, against compact, 2^24 items): 1.1×. Measured: 1.3× (H200, 2026-11-26).
@@ -298,7 +287,7 @@ __device__ unsigned place_of(unsigned i) {
 }
 
 template <bool kPadded, typename Op>
-__global__ void __launch_bounds__(kPairRow / 2) k05_compact(Job<Op> job, unsigned leaves) {
+__global__ void __launch_bounds__(kPairRow / 2) k03b_compact(Job<Op> job, unsigned leaves) {
   using Value = typename Op::Value;
   constexpr unsigned kPlaces = kPadded ? kPairRow + kPairRow / 32 : kPairRow;
   __shared__ Value s_data[kPlaces];
@@ -339,7 +328,7 @@ Status compact(const Job<Op>& job) {
   if (job.n_rows == 0) return Status::ok;
   const unsigned leaves = leaves_for(job.row_length);
   const unsigned n_threads = leaves > 1 ? leaves / 2 : 1;
-  k05_compact<kPadded><<<static_cast<unsigned>(job.n_rows), n_threads, 0, job.stream>>>(job, leaves);
+  k03b_compact<kPadded><<<static_cast<unsigned>(job.n_rows), n_threads, 0, job.stream>>>(job, leaves);
   return Status::ok;
 }
 
@@ -353,7 +342,6 @@ __device__ typename Op::Value warp_inclusive_scan(typename Op::Value value, Op o
   //@how Do Hillis and Steele's rounds for offset 1, 2, 4, 8, 16, with shuffle_up instead of shared
   //@how memory. All lanes shuffle. Lanes below `offset` have no value to their left and keep their own
   //@how value.
-  //@instead static_cast<void>(op);
   //@instead return value;
   const unsigned lane = threadIdx.x % kWarp;
   for (unsigned offset = 1; offset < kWarp; offset *= 2) {
@@ -370,24 +358,23 @@ template <typename Op>
 __device__ typename Op::Value shift_right(typename Op::Value inclusive, Op op) {
   //@solution Use one shuffle.
   //@how This takes one shuffle. Lane 0 is a special case.
-  //@instead static_cast<void>(op);
   //@instead return inclusive;
   const typename Op::Value left = shuffle_up(inclusive, 1);
   return threadIdx.x % kWarp == 0 ? op.identity() : left;
   //@end
 }
 
-// --- Rung 7, task "kogge_stone": one warp per row of up to kWarpRow items, in registers only.
+// --- Task 4, "kogge_stone": one warp per row of up to kWarpRow items, in registers only.
 // Limits: barriers per row ≤ 0, instructions per item ≤ 85.
 //@reference
-// Changed: rung 3's network, but the lanes of a warp exchange their values by shuffles.
+// Changed: rung 2's network, but the lanes of a warp exchange their values by shuffles.
 // Why: it needs no shared memory and no barrier, and a row of 32 takes 5 shuffles and 5 operations per lane.
 // The limiter is the memory: 8n bytes.
 // Predicted (kogge_stone, against hillis_steele, 2^24 items): 3×. Measured: 2.4× (H200, 2026-11-26).
-// Drawback: a row of 5 items occupies a whole warp. Longer rows need rung 8.
+// Drawback: a row of 5 items occupies a whole warp. Longer rows need rung 4b.
 //@end
 template <typename Op>
-__global__ void __launch_bounds__(kBlock) k07_kogge_stone(Job<Op> job) {
+__global__ void __launch_bounds__(kBlock) k04_kogge_stone(Job<Op> job) {
   //@solution Scan kBlock / kWarp rows per block, one per warp.
   //@how Each block takes kBlock / kWarp consecutive rows, one per warp. Lane i loads item i of its
   //@how warp's row, or the identity. After the scan, lane i writes result i if it exists. No lane may
@@ -411,7 +398,7 @@ Status kogge_stone(const Job<Op>& job) {
   if (job.n_rows == 0) return Status::ok;
   constexpr unsigned kRows = kBlock / kWarp;
   const auto n_blocks = static_cast<unsigned>((job.n_rows + kRows - 1) / kRows);
-  k07_kogge_stone<<<n_blocks, kBlock, 0, job.stream>>>(job);
+  k04_kogge_stone<<<n_blocks, kBlock, 0, job.stream>>>(job);
   return Status::ok;
   //@end
 }
@@ -447,7 +434,7 @@ __device__ typename Op::Value block_exclusive_scan(typename Op::Value value, Op 
 }
 
 //@reference
-// --- Rung 8: one thread per item again, rows of up to kThreadRow, but each warp scans its own items first.
+// --- Rung 4b: one thread per item again, rows of up to kThreadRow, but each warp scans its own items first.
 // Changed: 5 of the 10 rounds are shuffles in every warp; the other 5 are done by one warp on the warps'
 // totals.
 // Why: it has 2 barriers instead of 11, and five fewer accesses to shared memory.
@@ -455,7 +442,7 @@ __device__ typename Op::Value block_exclusive_scan(typename Op::Value value, Op 
 // Drawback: every item takes part in the tree, although a thread could combine several items by itself
 // first.
 template <typename Op>
-__global__ void __launch_bounds__(kThreadRow) k08_block_scan(Job<Op> job) {
+__global__ void __launch_bounds__(kThreadRow) k04b_block_scan(Job<Op> job) {
   const unsigned tid = threadIdx.x;
   const Row row = row_of(job, blockIdx.x);
   const bool has_item = tid < row.length;
@@ -468,7 +455,7 @@ template <typename Op>
 Status block_scan(const Job<Op>& job) {
   if (job.n_rows == 0) return Status::ok;
   const unsigned n_threads = (job.row_length + kWarp - 1) / kWarp * kWarp;
-  k08_block_scan<<<static_cast<unsigned>(job.n_rows), n_threads, 0, job.stream>>>(job);
+  k04b_block_scan<<<static_cast<unsigned>(job.n_rows), n_threads, 0, job.stream>>>(job);
   return Status::ok;
 }
 
@@ -479,12 +466,12 @@ constexpr unsigned chunk_for(unsigned row_length) {
   return (row_length + kBlock - 1) / kBlock | 1u;
 }
 
-// --- Rung 9, task "coarsened": each thread scans a chunk of the row by itself; the network scans only the
+// --- Task 5, "coarsened": each thread scans a chunk of the row by itself; the network scans only the
 // totals of the chunks. Rows of up to kSharedRow items.
 // Limits: barriers per row ≤ 8 (rows of 4,096 items: 4 are enough), instructions per item ≤ 50,
 //   bank_conflicts per row ≤ 16 (none is needed).
 //@reference
-// Changed: each of a row's 256 threads reduces up to 17 items, the block scans the 256 totals as in rung 8,
+// Changed: each of a row's 256 threads reduces up to 17 items, the block scans the 256 totals as in rung 4b,
 // and each thread goes through its items again, with the prefix of its chunk. The row passes through shared
 // memory, so neighbouring lanes access neighbouring addresses in global memory, although each thread works on
 // its own chunk.
@@ -494,15 +481,7 @@ constexpr unsigned chunk_for(unsigned row_length) {
 // moves only 4 bytes per lane.
 //@end
 template <typename Op>
-__global__ void __launch_bounds__(kBlock) k09_coarsened(Job<Op> job, unsigned chunk) {
-  //@solution Scan row blockIdx.x: each thread has a chunk of it. Access global memory with neighbouring
-  //@hint threads at neighbouring items.
-  //@how Load the row into shared memory: thread tid loads the items tid, tid + kBlock … After a barrier,
-  //@how reduce your chunk, which begins at item tid * chunk of the row (it may be shorter at the end of
-  //@how the row). Compute the block_exclusive_scan of the totals. Then go through the chunk again and
-  //@how replace each item by its result. After a barrier, store the row in the same way as it was
-  //@how loaded.
-  //@instead static_cast<void>(chunk);
+__global__ void __launch_bounds__(kBlock) k05_coarsened(Job<Op> job, unsigned chunk) {
   using Value = typename Op::Value;
   __shared__ Value s_data[kSharedRow];
   const unsigned tid = threadIdx.x;
@@ -511,6 +490,10 @@ __global__ void __launch_bounds__(kBlock) k09_coarsened(Job<Op> job, unsigned ch
   for (unsigned i = tid; i < row.length; i += kBlock) s_data[i] = job.d_in[row.first + i];
   __syncthreads();  // the row is loaded before its items are read chunk by chunk
 
+  //@solution Replace the items of the thread's chunk by their results, with block_exclusive_scan.
+  //@how Reduce your chunk, which begins at item tid * chunk of the row (it may be shorter at the end of
+  //@how the row). Compute the block_exclusive_scan of the totals. Then go through the chunk again and
+  //@how replace each item by its result.
   const unsigned first = tid * chunk < row.length ? tid * chunk : row.length;
   const unsigned last = first + chunk < row.length ? first + chunk : row.length;
   Value total = job.op.identity();
@@ -522,10 +505,10 @@ __global__ void __launch_bounds__(kBlock) k09_coarsened(Job<Op> job, unsigned ch
     s_data[i] = job.kind == Kind::inclusive ? up_to : before;
     before = up_to;
   }
+  //@end
   __syncthreads();  // every chunk's results are stored before other threads read them
 
   for (unsigned i = tid; i < row.length; i += kBlock) job.d_out[row.first + i] = s_data[i];
-  //@end
 }
 
 template <typename Op>
@@ -533,12 +516,12 @@ Status coarsened(const Job<Op>& job) {
   //@solution Use one block of kBlock threads per row, and chunk_for(job.row_length).
   //@instead return not_implemented(job);
   if (job.n_rows == 0) return Status::ok;
-  k09_coarsened<<<static_cast<unsigned>(job.n_rows), kBlock, 0, job.stream>>>(job, chunk_for(job.row_length));
+  k05_coarsened<<<static_cast<unsigned>(job.n_rows), kBlock, 0, job.stream>>>(job, chunk_for(job.row_length));
   return Status::ok;
   //@end
 }
 
-// --- Rung 10, task "segmented" (bonus): the scan starts again at every head. This needs no new kernel, only
+// --- Task 6, "segmented" (bonus): the scan starts again at every head. This needs no new kernel, only
 // a new operator, on pairs.
 // Limits: bytes_ratio ≤ 1.05, launches ≤ 1.
 
@@ -565,7 +548,6 @@ struct Segmented {
     //@solution Return the result of the items of a, followed by those of b.
     //@how Return the result of the items of a, followed by those of b. It depends on whether b has a
     //@how head.
-    //@instead static_cast<void>(a);
     //@instead return b;
     return {b.has_head ? b.value : op(a.value, b.value), a.has_head | b.has_head};
     //@end
@@ -573,20 +555,19 @@ struct Segmented {
 };
 
 //@reference
-// Changed from rung 9: there is another operator, and one more byte per item to read.
+// Changed from rung 5: there is another operator, and one more byte per item to read.
 // Why: it computes something else, so it is not meant to be faster: 9n bytes instead of 8n, and two more
 // instructions per operation.
 // Predicted (segmented, against coarsened, 2^24 items): 0.91×. Measured: 0.80× (H200, 2026-11-26).
-// Drawback: the same as rung 9.
+// Drawback: the same as rung 5.
 //@end
 template <typename Op>
-__global__ void __launch_bounds__(kBlock) k10_segmented(Job<Op> job, unsigned chunk) {
-  //@solution Do the same as in k09_coarsened, for segments. A row's first item starts a segment even if its
+__global__ void __launch_bounds__(kBlock) k06_segmented(Job<Op> job, unsigned chunk) {
+  //@solution Do the same as in k05_coarsened, for segments. A row's first item starts a segment even if its
   //@hint flag is 0.
-  //@how Do the same as in k09_coarsened, but with the heads in shared memory, too, and with
+  //@how Do the same as in k05_coarsened, but with the heads in shared memory, too, and with
   //@how Segmented<Op>{job.op} instead of job.op. An exclusive result at a head is the identity, whatever
   //@how comes before it. A row's first item starts a segment even if its flag is 0.
-  //@instead static_cast<void>(chunk);
   using Value = typename Op::Value;
   __shared__ Value s_data[kSharedRow];
   __shared__ std::uint8_t s_heads[kSharedRow];
@@ -623,13 +604,13 @@ Status segmented(const Job<Op>& job) {
   //@solution Do the same as for coarsened.
   //@instead return not_implemented(job);
   if (job.n_rows == 0) return Status::ok;
-  k10_segmented<<<static_cast<unsigned>(job.n_rows), kBlock, 0, job.stream>>>(job, chunk_for(job.row_length));
+  k06_segmented<<<static_cast<unsigned>(job.n_rows), kBlock, 0, job.stream>>>(job, chunk_for(job.row_length));
   return Status::ok;
   //@end
 }
 
 //@reference
-// --- Rung 11: as fast as the memory.
+// --- Rung 7: as fast as the memory.
 // Changed: the items stay in registers. A lane loads kRounds vectors of 16 bytes. The 32 vectors of a warp
 // are neighbours, so the loads are coalesced *and* each lane holds consecutive items. Each lane scans each
 // vector, and the warp scans the totals of the vectors (the shuffles of the rounds overlap). Only a warp's
@@ -639,7 +620,7 @@ Status segmented(const Job<Op>& job) {
 // Shared memory is accessed twice per *warp*.
 // Predicted (state_of_the_art, 2^28 items): 522 µs, the copy rate. Measured: 520.0 µs (H200, 2026-11-26).
 // Drawback: vectors at unaligned addresses are loaded item by item; three of four of these loads hit a
-// cache. In rows much shorter than a warp's 512 items most lanes have no items; rung 7 is better for those.
+// cache. In rows much shorter than a warp's 512 items most lanes have no items; rung 4 is better for those.
 inline constexpr unsigned kRounds = 4;       // vectors that a lane holds at once
 inline constexpr unsigned kWideBlock = 256;  // threads that share a block, unless one row needs more
 
@@ -678,7 +659,7 @@ __device__ void store_pack(const Pack<Value>& pack, Value* d_row, unsigned at, u
 
 // threadIdx.x is the thread within a row (whole warps), threadIdx.y the row within the block.
 template <typename Op>
-__global__ void k11_state_of_the_art(Job<Op> job) {
+__global__ void k07_state_of_the_art(Job<Op> job) {
   using Value = typename Op::Value;
   using P = Pack<Value>;
   constexpr unsigned kWarpItems = kRounds * kWarp * P::kItems;
@@ -745,7 +726,7 @@ Status state_of_the_art(const Job<Op>& job) {
   const unsigned row_threads = (job.row_length + kWarpItems - 1) / kWarpItems * kWarp;
   const unsigned rows = row_threads < kWideBlock ? kWideBlock / row_threads : 1;
   const auto n_blocks = static_cast<unsigned>((job.n_rows + rows - 1) / rows);
-  k11_state_of_the_art<<<n_blocks, dim3(row_threads, rows), 0, job.stream>>>(job);
+  k07_state_of_the_art<<<n_blocks, dim3(row_threads, rows), 0, job.stream>>>(job);
   return Status::ok;
 }
 
@@ -755,6 +736,7 @@ template <typename Op>
 Status solve(Rung rung, const Job<Op>& job) {
   if (job.row_length == 0 || job.row_length > max_row_length(rung)) return Status::unsupported;
   switch (rung) {
+    case Rung::global_rounds: return global_rounds(job);
     case Rung::hillis_steele: return hillis_steele(job);
     case Rung::blelloch: return blelloch(job);
     case Rung::kogge_stone: return kogge_stone(job);
@@ -762,7 +744,6 @@ Status solve(Rung rung, const Job<Op>& job) {
     case Rung::segmented: return segmented(job);
     //@reference
     case Rung::brute_force: return brute_force(job);
-    case Rung::global_rounds: return global_rounds(job);
     case Rung::compact: return compact<false>(job);
     case Rung::conflict_free: return compact<true>(job);
     case Rung::block_scan: return block_scan(job);

@@ -4,22 +4,22 @@
 // project's own solutions and for students' experiments, never for points. On the simulator (its libcudart
 // first on LD_LIBRARY_PATH) events give modelled time. There each rung runs once, and its instructions and
 // bytes are counted as well.
-//   bench_<lab> [--sizes 65536,1048576] [--runs 200] [--rung NAME] [--kinds] [--hot] [--no-cpu] [--json FILE]
+//   bench_<lab> [--sizes 65536,1048576] [--runs 200] [--kinds] [--no-cpu] [--json FILE]
 //               [--peers FILE]   (library baselines once more, compiled with another CCCL)
 //               [--gpus 2]   (of a lab for several devices: compiled with -DCOURSE_SEVERAL_DEVICES)
 // Method: inputs and outputs rotate through enough copies to exceed 1 GiB, so that they are never in the
-// cache; with --hot there is one copy, which is in the cache if it fits. Outputs are poisoned, and those of
-// the last timed run are checked. stopwatch.hpp says what is timed. Compiled once per lab with
-// -DCOURSE_LAB=<lab>.
+// cache. Outputs are poisoned, and those of the last timed run are checked. stopwatch.hpp says what is timed.
+// Compiled once per lab with -DCOURSE_LAB=<lab>.
 // Reading order: main, measure_case, Sets; stopwatch.hpp.
 #include <cuda_runtime_api.h>
 #include <dlfcn.h>
 #include <fmt/format.h>
+#include <CLI/CLI.hpp>
 
 #include <algorithm>
-#include <charconv>
 #include <chrono>
 #include <cstdio>
+#include <cstdlib>
 #include <functional>
 #include <future>
 #include <memory>
@@ -63,15 +63,15 @@ struct Options {
   std::vector<std::uint64_t> sizes{1 << 20, 1 << 24, 1 << 28};
   unsigned runs = 200;  // at most, of each kind
   unsigned gpus = 1;
-  std::string rung, json, peers;
-  bool cpu = true, hot = false, kinds = false;
+  std::string json, peers;
+  bool no_cpu = false, kinds = false;
 };
 
 // How many copies of n_bytes are used in turn: more than 1 GiB together, and six where they fit into a third
 // of the free memory, since the time of a large array depends on where it lies.
-std::size_t copies_for(const BenchDevice& device, const Options& options, std::uint64_t n_bytes) {
+std::size_t copies_for(const BenchDevice& device, std::uint64_t n_bytes) {
   constexpr std::uint64_t kRotation = std::uint64_t{1} << 30;
-  if (device.simulated || options.hot) return 1;
+  if (device.simulated) return 1;
   n_bytes = std::max<std::uint64_t>(n_bytes, 1);
   std::size_t free_bytes = 0, all_bytes = 0;
   must(cudaMemGetInfo(&free_bytes, &all_bytes), "cudaMemGetInfo");
@@ -82,8 +82,7 @@ std::size_t copies_for(const BenchDevice& device, const Options& options, std::u
 // Copies of a case's buffers, used in turn.
 class Sets {
  public:
-  Sets(const BenchDevice& device, const Options& options, const Problem& problem, const Task& task,
-       const Case& c)
+  Sets(const BenchDevice& device, const Problem& problem, const Task& task, const Case& c)
       : device_(device), shape_(problem.shape(task, c)), ranks_(device.ranks) {
     for (Rank& rank : ranks_) {
       device.use(static_cast<std::size_t>(rank.device));
@@ -94,7 +93,7 @@ class Sets {
     std::uint64_t bytes = 0;
     for (const auto* specs : {&shape_.inputs, &shape_.outputs})
       for (const BufferSpec& spec : *specs) bytes += spec.n_bytes();
-    const std::size_t n = copies_for(device, options, bytes);
+    const std::size_t n = copies_for(device, bytes);
     for (std::size_t k = 0; k < n; ++k) {
       Set set;
       for (const HostBuffer& input : host_inputs_) {
@@ -214,7 +213,7 @@ struct Call {
 };
 Json measured(const BenchDevice& device, const Options& options, const Problem& problem, const Task& task,
               const Case& c, const Sets& sets, const Call& call, std::size_t& last_turn) {
-  Stopwatch stopwatch(device, options.runs, options.hot);
+  Stopwatch stopwatch(device, options.runs);
   const auto request = [&](std::size_t turn) { return sets.request(problem, task, c, turn); };
   Json j = stopwatch.measure(
       [&](std::size_t turn) {
@@ -256,14 +255,14 @@ Json cpu_times(const Problem& problem, const Task& task, const Case& c, const Se
 Json ceilings(const BenchDevice& device, const Options& options, std::uint64_t n_bytes) {
   n_bytes = std::max<std::uint64_t>(n_bytes / 16 * 16, 16);
   std::vector<DeviceBytes> from, to;
-  for (std::size_t k = copies_for(device, options, 2 * n_bytes); k > 0; --k) {
+  for (std::size_t k = copies_for(device, 2 * n_bytes); k > 0; --k) {
     from.emplace_back(n_bytes);
     to.emplace_back(n_bytes);
     must(cudaMemset(from.back().data(), static_cast<int>(k), n_bytes), "cudaMemset");
   }
   Json result = {{"bytes", n_bytes}};
   const auto add = [&](const char* name, decltype(&ceiling_copy) kernel, double bytes_moved) {
-    Json j = Stopwatch(device, options.runs, options.hot)
+    Json j = Stopwatch(device, options.runs)
                  .measure([](std::size_t) {},
                           [&](std::size_t turn) {
                             const std::size_t at = turn % from.size();
@@ -326,7 +325,6 @@ std::vector<Table> tables_for(const Problem& problem, const Options& options, st
   const Manifest& manifest = problem.manifest();
   for (const auto* list : {&manifest.tasks, &manifest.further_rungs}) {
     for (const Task& task : *list) {
-      if (!options.rung.empty() && task.id != options.rung) continue;
       for (Case& c : problem.bench_cases(task, n)) {
         c = problem.on_devices(task, c, options.gpus);
         const auto same = [&](const Table& t) {
@@ -388,7 +386,7 @@ Json measure_case(const BenchDevice& device, const Options& options, const Probl
                   const Table& table, std::span<const Peers> libraries) {
   const Case& c = table.c;
   const Task& first = *table.rungs.front();
-  const Sets sets(device, options, problem, first, c);
+  const Sets sets(device, problem, first, c);
   const double ideal_bytes = problem.ideal(first, c).bytes;
   Json rows = Json::array();
   Checks checks(c.n);
@@ -424,55 +422,27 @@ Json measure_case(const BenchDevice& device, const Options& options, const Probl
   }
   checks.finish(rows);
   constexpr std::uint64_t kMaxForCpu = std::uint64_t{1} << 26;
-  if (options.cpu && c.n <= kMaxForCpu)
+  if (!options.no_cpu && c.n <= kMaxForCpu)
     for (Json& row : cpu_times(problem, first, c, sets)) rows.push_back(std::move(row));
   return {{"case", c.name}, {"n", c.n}, {"ideal_bytes", ideal_bytes}, {"rows", std::move(rows)}};
 }
 
-std::uint64_t number(const std::string& text) {
-  std::uint64_t value = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (error != std::errc() || end != text.data() + text.size())
-    stop(fmt::format("\"{}\" is not a number", text));
-  return value;
-}
-
 Options parse(int argc, char** argv) {
   Options options;
-  for (int i = 1; i < argc; ++i) {
-    const std::string key = argv[i];
-    const auto value = [&]() -> std::string {
-      return ++i < argc ? argv[i] : throw std::invalid_argument(key + " wants a value");
-    };
-    if (key == "--sizes") {
-      options.sizes.clear();
-      std::string list = value();
-      for (std::size_t at = 0; at <= list.size();) {
-        const std::size_t comma = std::min(list.find(',', at), list.size());
-        options.sizes.push_back(number(list.substr(at, comma - at)));
-        at = comma + 1;
-      }
-    } else if (key == "--runs") {
-      options.runs = static_cast<unsigned>(std::clamp<std::uint64_t>(number(value()), 1, 1000));
+  CLI::App app("Times every rung of a lab, libraries, the CPU and the memory");
+  app.add_option("--sizes", options.sizes)->delimiter(',');
+  app.add_option("--runs", options.runs)->check(CLI::Range(1u, 1000u));
 #ifdef COURSE_SEVERAL_DEVICES
-    } else if (key == "--gpus") {
-      options.gpus = static_cast<unsigned>(std::clamp<std::uint64_t>(number(value()), 1, kMaxDevices));
+  app.add_option("--gpus", options.gpus)->check(CLI::Range(1u, static_cast<unsigned>(kMaxDevices)));
 #endif
-    } else if (key == "--rung") {
-      options.rung = value();
-    } else if (key == "--json") {
-      options.json = value();
-    } else if (key == "--peers") {
-      options.peers = value();
-    } else if (key == "--kinds") {
-      options.kinds = true;
-    } else if (key == "--hot") {
-      options.hot = true;
-    } else if (key == "--no-cpu") {
-      options.cpu = false;
-    } else {
-      stop("unknown option " + key);
-    }
+  app.add_option("--json", options.json);
+  app.add_option("--peers", options.peers);
+  app.add_flag("--kinds", options.kinds);
+  app.add_flag("--no-cpu", options.no_cpu);
+  try {
+    app.parse(argc, argv);
+  } catch (const CLI::ParseError& error) {
+    std::exit(app.exit(error));
   }
   return options;
 }
@@ -513,7 +483,6 @@ int main(int argc, char** argv) {
                  {"title", problem.manifest().title},
                  {"device", device.properties.name},
                  {"modelled", device.simulated},
-                 {"cache", options.hot ? "hot" : "cold"},
                  {"driver", device.driver},
                  {"runtime", device.runtime},
                  {"cccl", std::move(versions)},

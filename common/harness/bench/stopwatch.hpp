@@ -5,8 +5,8 @@
 //   host_us      the host's clock, from the first call until the work is done
 // Each run begins with a cache that has none of the work's data and nothing to write back, unless the data is
 // meant to stay in the cache (hot).
-// On the simulator all work runs once; median_us is then the modelled time between the events, and host_us the
-// time that the simulation takes.
+// On the simulator all work runs once; median_us is then the modelled time between the events, and host_us
+// the time that the simulation takes.
 // On several devices, each has its own events and gate, and the longest time counts. All gates are opened
 // together, so that the devices begin within microseconds.
 #pragma once
@@ -38,13 +38,13 @@ class Stopwatch {
  public:
   // At most `most_runs` runs of each kind; fewer if the median is known well enough before (times.hpp), or if
   // some have taken long together.
-  Stopwatch(const BenchDevice& device, unsigned most_runs, bool hot = false)
+  Stopwatch(const BenchDevice& device, unsigned most_runs)
       : device_(device), most_runs_(most_runs), lanes_(device.ranks.size()) {
     on_each_lane([&](Lane& lane, cudaStream_t stream) {
       must(cudaEventCreate(&lane.start), "cudaEventCreate");
       must(cudaEventCreate(&lane.end), "cudaEventCreate");
       if (device.simulated) return;
-      if (!hot) lane.other.emplace(other_bytes());
+      lane.other.emplace(other_bytes());
       lane.gate.emplace();
       // The first launch of a kernel may load it, and wait for all work on the device.
       lane.gate->close(stream);

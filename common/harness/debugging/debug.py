@@ -71,7 +71,9 @@ def parse(arguments: list[str]) -> argparse.Namespace:
         "--seed", help="the seed, from a report: of a lab's items and schedule, or of a program's schedule"
     )
     parser.add_argument(
-        "--wrong", action="store_true", help="begin at the store that made the output of a lab's case wrong"
+        "--wrong",
+        action="store_true",
+        help="begin at the store that made the output of a lab's case wrong: of --case, or of the last grade's",
     )
     parser.add_argument("--commands", metavar="FILE", help="read commands from a file")
     parser.add_argument(
@@ -97,6 +99,13 @@ def compile_program(
         raise Refused("the file does not compile")
 
 
+def case_of_last_grade(build: pathlib.Path, lab: str, task: str) -> tuple[str | None, str | None]:
+    """The case that ./lab grade found wrong last, and its seed (grader/cli/smallest.cpp writes the file)."""
+    kept = build / "wrong_cases" / f"{lab}.{task}"
+    found = re.search(r"--case (\S+) --seed (\S+)", kept.read_text() if kept.is_file() else "")
+    return (found[1], found[2]) if found else (None, None)
+
+
 def build_lab(
     options: argparse.Namespace, root: pathlib.Path, build: pathlib.Path, folder: pathlib.Path
 ) -> list[str]:
@@ -105,7 +114,7 @@ def build_lab(
         raise Refused(f'name a task: ./lab debug {lab} TASK ("./lab list" shows them)')
     if "most_devices" in (root / f"labs/{lab}/points.hpp").read_text(encoding="utf-8"):
         raise Refused(
-            f"{lab} is for several devices, which the debugger cannot step: see ./lab trace {lab} TASK and ./lab check {lab}"
+            f"{lab} is for several devices, which the debugger cannot step: ./lab trace {lab} TASK, ./lab check {lab}"
         )
     source = root / ("solutions" if options.solutions else "labs") / lab / f"{lab}.cu"
     program = folder / lab
@@ -113,6 +122,8 @@ def build_lab(
     flags += [f"-DCOURSE_LAB={lab}", f"-L{build}/common/harness/debugging", "-llab_case"]
     main_program = str(root / "common/harness/debugging/lab_main.cpp")
     compile_program(root, source, program, options.optimised, [main_program, *flags])
+    if options.wrong and not (options.case or options.n or options.solutions):
+        options.case, options.seed = case_of_last_grade(build, lab, options.rest[0])
     command = [str(program), lab, options.rest[0]]
     for name in ("case", "n", "seed"):
         if value := getattr(options, name):
@@ -168,6 +179,7 @@ def options_of(launch: dict) -> argparse.Namespace:
             arguments += [f"--{name}", str(launch[name])]
     arguments += [f"--{name}" for name in ("solutions", "optimised") if launch.get(name)]
     arguments += [] if launch.get("checks", True) else ["--no-checks"]
+    arguments += ["--wrong"] if launch.get("lab") and launch.get("stopAtWrongStore") else []
     rest = [launch["task"]] if launch.get("task") else []
     return parse([what, *arguments, "--", *rest, *map(str, launch.get("args", []))])
 

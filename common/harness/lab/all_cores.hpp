@@ -27,4 +27,14 @@ void on_all_cores(std::size_t n_shares, const Work& work) {
   for (std::thread& thread : threads) thread.join();
 }
 
+// Calls work(share, first, last) for contiguous shares of n items, of at least `least` items each, at the
+// same time. Returns the number of shares.
+template <typename Work>
+std::size_t on_shares(std::size_t n, std::size_t least, const Work& work) {
+  const std::size_t n_shares = n_shares_of(n, std::max<std::size_t>(least, 1));
+  on_all_cores(n_shares,
+               [&](std::size_t share) { work(share, n * share / n_shares, n * (share + 1) / n_shares); });
+  return n_shares;
+}
+
 }  // namespace course::lab

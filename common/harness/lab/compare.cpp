@@ -42,16 +42,7 @@ bool is_integer(DType dtype) {
 
 // The element's value. A long double represents every value of these types exactly.
 long double number(DType dtype, const std::byte* at) {
-  switch (dtype) {
-    case DType::u8: return element<std::uint8_t>(at);
-    case DType::i32: return element<std::int32_t>(at);
-    case DType::u32: return element<std::uint32_t>(at);
-    case DType::i64: return static_cast<long double>(element<std::int64_t>(at));
-    case DType::u64: return static_cast<long double>(element<std::uint64_t>(at));
-    case DType::f32: return static_cast<long double>(element<float>(at));
-    case DType::f64: return static_cast<long double>(element<double>(at));
-  }
-  return 0;
+  return with_any_type(dtype, [at]<typename T>(T) { return static_cast<long double>(element<T>(at)); });
 }
 
 // Whether the element is the poison pattern of another type converted to this one: the result of reading an
@@ -169,15 +160,20 @@ constexpr Rule<Wrong> kRules[] = {
     {"partly_unwritten", partly_unwritten, true},
 };
 
-// The report on the elements in `wrong`, the first of which should have been `expected_text`.
-Mismatch describe(const BufferSpec& spec, std::span<const std::uint64_t> wrong, std::string expected_text,
-                  std::span<const std::byte> expected, std::span<const std::byte> got) {
-  const std::byte* first = got.data() + wrong.front() * bytes_of(spec.dtype);
+// The report on the elements in `wrong`. print_expected(i), print_got(i): element i.
+Mismatch describe(const BufferSpec& spec, std::span<const std::uint64_t> wrong, auto print_expected,
+                  auto print_got, std::span<const std::byte> expected, std::span<const std::byte> got) {
+  constexpr std::uint64_t kNear = 6;
   Mismatch mismatch;
   mismatch.buffer = spec.name;
   mismatch.index = wrong.front();
-  mismatch.expected = std::move(expected_text);
-  mismatch.got = print_element(spec.dtype, first);
+  mismatch.expected = print_expected(mismatch.index);
+  mismatch.got = print_got(mismatch.index);
+  for (std::uint64_t i = mismatch.near_begin(); i < std::min(mismatch.near_begin() + kNear, spec.count);
+       ++i) {
+    mismatch.near_expected.push_back(print_expected(i));
+    mismatch.near_got.push_back(print_got(i));
+  }
   mismatch.n_wrong = wrong.size();
   mismatch.n_total = spec.count;
   mismatch.pattern = describe_pattern(wrong, spec.count);
@@ -219,26 +215,32 @@ double product_error_bound(DType dtype, std::uint64_t n, double product) {
   return n < 2 ? 0 : gamma(dtype, static_cast<double>(n - 1)) * std::abs(product);
 }
 
-std::optional<Mismatch> compare_integers(const BufferSpec& spec, std::span<const std::byte> expected,
-                                         std::span<const std::byte> got) {
+namespace {
+
+std::optional<Mismatch> compare_bytes(const BufferSpec& spec, std::span<const std::byte> expected,
+                                      std::span<const std::byte> got, auto print) {
   if (std::ranges::equal(expected, got)) return std::nullopt;
   const std::size_t size = bytes_of(spec.dtype);
   std::vector<std::uint64_t> wrong;
   for (std::uint64_t i = 0; i < spec.count; ++i)
     if (std::memcmp(expected.data() + i * size, got.data() + i * size, size) != 0) wrong.push_back(i);
   if (wrong.empty()) return std::nullopt;
-  return describe(spec, wrong, print_element(spec.dtype, expected.data() + wrong.front() * size), expected,
-                  got);
+  return describe(
+      spec, wrong, [&](std::uint64_t i) { return print(expected.data() + i * size); },
+      [&](std::uint64_t i) { return print(got.data() + i * size); }, expected, got);
+}
+
+}  // namespace
+
+std::optional<Mismatch> compare_integers(const BufferSpec& spec, std::span<const std::byte> expected,
+                                         std::span<const std::byte> got) {
+  return compare_bytes(spec, expected, got,
+                       [&](const std::byte* at) { return print_element(spec.dtype, at); });
 }
 
 std::optional<Mismatch> compare_maps(const BufferSpec& spec, std::span<const std::byte> expected,
                                      std::span<const std::byte> got) {
-  std::optional<Mismatch> mismatch = compare_integers(spec, expected, got);
-  if (!mismatch) return mismatch;
-  const std::size_t at = mismatch->index * bytes_of(spec.dtype);
-  mismatch->expected = print_map(expected.data() + at);
-  mismatch->got = print_map(got.data() + at);
-  return mismatch;
+  return compare_bytes(spec, expected, got, print_map);
 }
 
 std::optional<Mismatch> compare_floats(const BufferSpec& spec, std::span<const Expected> expected,
@@ -249,7 +251,9 @@ std::optional<Mismatch> compare_floats(const BufferSpec& spec, std::span<const E
     if (!float_is_right(spec.dtype, expected[i], float_element(spec.dtype, got.data() + i * size)))
       wrong.push_back(i);
   if (wrong.empty()) return std::nullopt;
-  return describe(spec, wrong, print_expected(spec.dtype, expected[wrong.front()]), {}, got);
+  return describe(
+      spec, wrong, [&](std::uint64_t i) { return print_expected(spec.dtype, expected[i]); },
+      [&](std::uint64_t i) { return print_element(spec.dtype, got.data() + i * size); }, {}, got);
 }
 
 std::string print_map(const std::byte* at) {
@@ -258,22 +262,12 @@ std::string print_map(const std::byte* at) {
 }
 
 std::string print_element(DType dtype, const std::byte* at) {
-  switch (dtype) {
-    case DType::u8: return fmt::format("{}", element<std::uint8_t>(at));
-    case DType::i32: return fmt::format("{}", element<std::int32_t>(at));
-    case DType::u32: return fmt::format("{}", element<std::uint32_t>(at));
-    case DType::i64: return fmt::format("{}", element<std::int64_t>(at));
-    case DType::u64: return fmt::format("{}", element<std::uint64_t>(at));
-    case DType::f32: {
-      const auto value = element<float>(at);
-      return std::isnan(value) ? "nan" : fmt::format("{}", value);
-    }
-    case DType::f64: {
-      const auto value = element<double>(at);
-      return std::isnan(value) ? "nan" : fmt::format("{}", value);
-    }
-  }
-  return "?";
+  return with_any_type(dtype, [at]<typename T>(T) -> std::string {
+    const auto value = element<T>(at);
+    if constexpr (std::is_floating_point_v<T>)
+      if (std::isnan(value)) return "nan";
+    return fmt::format("{}", value);
+  });
 }
 
 std::string describe_pattern(std::span<const std::uint64_t> wrong, std::uint64_t n_total) {

@@ -23,9 +23,9 @@ double unit_roundoff(DType dtype);
 // gamma(k) = k·u / (1 − k·u): a bound of the relative error of k roundings in sequence; infinity if k·u ≥ 1.
 double gamma(DType dtype, double k);
 
-// The largest number of additions that an item takes part in, if n of them are added in a reasonable order: up
-// to 128 in its thread and in a tree of its block, then the blocks' results one after another. Those are up to
-// 2,048, or one for 256 items.
+// The largest number of additions that an item takes part in, if n of them are added in a reasonable order:
+// up to 128 in its thread and in a tree of its block, then the blocks' results one after another. Those are
+// up to 2,048, or one for 256 items.
 double sum_depth(double n);
 
 // The error bound of a sum: gamma(depth) · Σ|x|, where depth is the largest number of additions that any item

@@ -138,8 +138,8 @@ TEST(ErrorModel, GrowsWithDepthAndCondition) {
   EXPECT_DOUBLE_EQ(product_error_bound(DType::f64, 3, -2), 2 * 2 * 0x1p-53 / (1 - 2 * 0x1p-53));
 }
 
-// Checks the claim behind the bound: trees of 256 items, and then their sums one after another in any order, stay
-// within it; a chain of all items does not.
+// Checks the claim behind the bound: trees of 256 items, and then their sums one after another in any order,
+// stay within it; a chain of all items does not.
 TEST(ErrorModel, TellsReasonableOrdersFromAChainOfAllItems) {
   constexpr std::size_t kN = 1 << 20;
   const std::vector<float> items(kN, 0.7f);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Cases that are derived from a task's list. Those with fewer and simpler items are not graded; they are used
-// to find the smallest input that a submission gets wrong. graded_cases() varies the list for a grade, and adds
-// to it. Each case can be named on the command line.
+// to find the smallest input that a submission gets wrong. graded_cases() varies the list for a grade, and
+// adds to it. Each case can be named on the command line.
 #pragma once
 
 #include <cstdint>
@@ -14,8 +14,8 @@
 namespace course::lab {
 
 // Cases with the operator, the type and the parameters of `like`, from 1 item up to the length of `like`,
-// but at least to 9; 0 comes after 9, because there is nothing to see. Those of one length go from simple items
-// (3 1 7 0 …) to random ones, the pattern of `like` last. The last case is `like` itself.
+// but at least to 9; 0 comes after 9, because there is nothing to see. Those of one length go from simple
+// items (3 1 7 0 …) to random ones, the pattern of `like` last. The last case is `like` itself.
 std::vector<Case> smaller_cases(const Problem& problem, const Task& task, const Case& like);
 
 // One case of each variant (CaseWords::variant) of the task, in the order of its cases: one with random

@@ -91,11 +91,15 @@ std::string describe_causes(std::span<const Cause> causes) {
   return text.empty() ? fmt::format("{}", fmt::join(signs, "; ")) : text;
 }
 
+// What was never written may follow from a mistake that a lab knows.
 bool is_explained(const Mismatch& mismatch) {
-  return std::ranges::any_of(mismatch.causes, [](const Cause& cause) { return !cause.is_sign; });
+  return std::ranges::any_of(
+      mismatch.causes, [](const Cause& cause) { return !cause.is_sign && cause.rule != "never_written"; });
 }
 
 void add_causes(Mismatch& mismatch, std::vector<Cause> causes) {
+  if (std::ranges::any_of(causes, [](const Cause& cause) { return !cause.is_sign; }))
+    std::erase_if(mismatch.causes, [](const Cause& cause) { return cause.rule == "never_written"; });
   mismatch.causes.insert(mismatch.causes.end(), std::make_move_iterator(causes.begin()),
                          std::make_move_iterator(causes.end()));
 }
@@ -120,11 +124,9 @@ Diagnosis likely_cause(std::span<const FailedCase> cases) {
   const bool is_clear = !one_of(best.causes).empty();
   if (is_clear && best.n_cases == cases.size()) return {best.causes};
   // The mistake explains only some cases; the others may have another cause.
-  if (!is_clear || best.causes.size() > 1) return common_signs(cases);
-  if (find(cases.front(), best.causes.front().rule) != nullptr)
-    return {best.causes, best.n_cases, cases.size()};
-  if (2 * best.n_cases <= cases.size()) return common_signs(cases);
-  return {best.causes, best.n_cases, cases.size(), best.first->name};
+  if (!is_clear || 2 * best.n_cases <= cases.size()) return common_signs(cases);
+  const bool of_first = find(cases.front(), best.causes.front().rule) != nullptr;
+  return {best.causes, best.n_cases, cases.size(), of_first ? "" : best.first->name};
 }
 
 void drop_unlikely(std::vector<Cause>& causes, std::span<const FailedCase> others) {

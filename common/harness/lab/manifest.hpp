@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 // A lab's tasks, their points and the goals that earn them. Plain constexpr data, declared once in each
 // labs/<lab>/points.hpp and read by the grader, the tests, the handouts and the skeleton generator.
-// Invariant: the required tasks add up to 100 points, or to 50 in a short lab, the bonus tasks to at most 20; or
-// all tasks of the lab are bonus tasks, which add up to 100 (static_assert(adds_up(kManifest)) in every
+// Invariant: the required tasks add up to 100 points, or to 50 in a short lab, the bonus tasks to at most 50;
+// or all tasks of the lab are bonus tasks, which add up to 100 (static_assert(adds_up(kManifest)) in every
 // points.hpp).
 #pragma once
 
@@ -17,8 +17,8 @@
 
 namespace course::lab {
 
-// The quantity that an efficiency goal limits, of the kernels of one case. Each is counted at instructions, so
-// that work which only hides another cost has a cost itself. Items and units: Ideal.
+// The quantity that an efficiency goal limits, of the kernels of one case. Each is counted at instructions,
+// so that work which only hides another cost has a cost itself. Items and units: Ideal.
 enum class Metric {
   instructions,  // instructions that threads execute, an item
   active_lanes,  // share of active lanes in all warp instructions, 0 to 1. A lower limit.
@@ -84,9 +84,9 @@ struct Task {
   ShortList<SpeedupTier> speedup = {};
   Baseline baseline = Baseline::one_thread;
   bool bonus = false;
-  // Modelled time of the reference solution in the timed cases, or without tiers in the counted ones, together.
-  // A right program that takes no longer gets all points of `efficiency`. 0: no such rule, because a rung below
-  // is as fast. The test `goals LAB` compares it with the solution.
+  // Modelled time of the reference solution in the timed cases, or without tiers in the counted ones,
+  // together. A right program that takes no longer gets all points of `efficiency`. 0: no such rule, because
+  // a rung below is as fast. The test `goals LAB` compares it with the solution.
   double reference_us = 0;
 };
 
@@ -117,9 +117,6 @@ struct Manifest {
   // (their indices follow those of the tasks), but students need not write them and they give no points.
   std::span<const Task> further_rungs = {};
   std::span<const CpuTime> cpu_times = {};  // a case without one: this computer's CPU is timed
-  // The types of job that are compiled and run first when an answer must come soon (grade --quick): those of
-  // the first case. Empty: all types.
-  std::span<const std::string_view> first_jobs = {};
   // The devices that its cases need at most; more than one: they use NCCL (Request::ranks).
   std::uint32_t most_devices = 1;
 };
@@ -161,7 +158,7 @@ constexpr const CpuTime* find_cpu_time(const Manifest& manifest, const Task& tas
 constexpr bool adds_up(const Manifest& manifest) {
   int required = 0, bonus = 0;
   for (const auto& task : manifest.tasks) (task.bonus ? bonus : required) += max_points(task);
-  return ((required == 100 || required == 50) && bonus <= 20) || (required == 0 && bonus == 100);
+  return ((required == 100 || required == 50) && bonus <= 50) || (required == 0 && bonus == 100);
 }
 
 }  // namespace course::lab

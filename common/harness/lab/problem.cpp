@@ -1,25 +1,18 @@
 // SPDX-License-Identifier: MIT
 #include "lab/problem.hpp"
 
+#include <algorithm>
+#include <cstdlib>
+#include <sstream>
 #include <utility>
 
 #include "lab/compare.hpp"
+#include "lab/workspace.hpp"
 
 namespace course::lab {
 
 std::string_view name_of(Pattern pattern) {
-  switch (pattern) {
-    case Pattern::random: return "random";
-    case Pattern::all_equal: return "all_equal";
-    case Pattern::ascending: return "ascending";
-    case Pattern::descending: return "descending";
-    case Pattern::skewed: return "skewed";
-    case Pattern::high_bits: return "high_bits";
-    case Pattern::alternating: return "alternating";
-    case Pattern::extremes: return "extremes";
-    case Pattern::example: return "example";
-  }
-  return "?";
+  return kPatternNames[static_cast<std::size_t>(pattern)];
 }
 
 std::vector<HostBuffer> buffers_of(std::span<const BufferSpec> specs, std::byte fill) {
@@ -29,10 +22,29 @@ std::vector<HostBuffer> buffers_of(std::span<const BufferSpec> specs, std::byte 
   return buffers;
 }
 
+// The numbers of "4,7,2"; none of other words.
+static std::vector<long double> numbers_of(const std::string& list) {
+  std::vector<long double> numbers;
+  std::istringstream in(list);
+  for (std::string one; std::getline(in, one, ',');) {
+    char* end = nullptr;
+    numbers.push_back(std::strtold(one.c_str(), &end));
+    if (one.empty() || *end != '\0') return {};
+  }
+  return numbers;
+}
+
 std::vector<HostBuffer> inputs_of(const Problem& problem, const Task& task, const Case& c,
                                   std::uint64_t seed) {
   std::vector<HostBuffer> inputs = buffers_of(problem.shape(task, c).inputs);
   problem.fill(task, c, seed, inputs);
+  if (const auto numbers = numbers_of(c.words.items); !numbers.empty() && !inputs.empty()) {
+    const BufferSpec& spec = inputs[0].spec;
+    with_any_type(spec.dtype, [&]<typename T>(T) {
+      for (std::size_t i = 0; i < std::min<std::size_t>(numbers.size(), spec.count); ++i)
+        inputs[0].as<T>()[i] = static_cast<T>(numbers[i]);
+    });
+  }
   return inputs;
 }
 
@@ -104,16 +116,8 @@ DType shown_type(const Shape& shape, const Case& c, std::string_view array, std:
 }
 
 std::string_view name_of(DType dtype) {
-  switch (dtype) {
-    case DType::u8: return "u8";
-    case DType::i32: return "i32";
-    case DType::u32: return "u32";
-    case DType::i64: return "i64";
-    case DType::u64: return "u64";
-    case DType::f32: return "f32";
-    case DType::f64: return "f64";
-  }
-  return "?";
+  constexpr std::string_view kNames[] = {"u8", "i32", "u32", "i64", "u64", "f32", "f64"};
+  return kNames[static_cast<std::size_t>(dtype)];
 }
 
 }  // namespace course::lab

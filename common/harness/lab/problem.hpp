@@ -31,6 +31,9 @@ enum class Pattern : std::uint8_t {
   extremes,
   example,  // 3 1 7 0 4 1 6 3, repeated: the example in the handouts
 };
+inline constexpr std::array<std::string_view, 9> kPatternNames{"random",      "all_equal", "ascending",
+                                                               "descending",  "skewed",    "high_bits",
+                                                               "alternating", "extremes",  "example"};
 std::string_view name_of(Pattern pattern);
 std::string_view name_of(DType dtype);  // "i32"
 
@@ -64,16 +67,16 @@ struct Case {
   // misalign_of().
   std::uint32_t misalign = 0;
   CaseWords words = {};
-  // Request::multiprocessors is at most this; 0: the number that the device has. With few of them, the loops of
-  // a grid whose size they limit turn several times for few items.
+  // Request::multiprocessors is at most this; 0: the number that the device has. With few of them, the loops
+  // of a grid whose size they limit turn several times for few items.
   std::uint32_t multiprocessors = 0;
 };
 // The case with the name that its words and fields give.
 Case with_name(Case c);
 // The same case with a grid for so many multiprocessors: "sum_i32_n65537_random_1sm".
 Case on_multiprocessors(std::uint32_t n, Case c);
-// Items for each of few multiprocessors, so that a loop behind such a grid turns at least three times, if each of
-// 2,048 threads takes up to 16 items at once.
+// Items for each of few multiprocessors, so that a loop behind such a grid turns at least three times, if
+// each of 2,048 threads takes up to 16 items at once.
 inline constexpr std::uint64_t kThreeTurns = 100'003;
 
 // A case without parameters.
@@ -86,7 +89,8 @@ Case make_case(CaseWords words, Op op, DType dtype, std::uint64_t n, Pattern pat
 
 constexpr std::uint32_t kBoth = kCorrectness | kChecks;
 constexpr std::uint32_t kCounted = kEfficiency | kCorrectness, kTimed = kSpeedup | kCorrectness;
-// A row of a lab's table of cases: one for each combination of its operators, types, kinds of items and lengths.
+// A row of a lab's table of cases: one for each combination of its operators, types, kinds of items and
+// lengths.
 template <typename Op, typename Length = std::uint64_t, typename Items = Pattern>
 struct CaseRow {
   ShortList<Op> ops;
@@ -190,6 +194,9 @@ struct Mismatch {
   std::string position = "";
   // The length of the output is a result, too, so that index and numbers of elements are values.
   bool length_is_a_value = false;
+  // Elements from near_begin() on, for a table; empty if they say nothing.
+  std::vector<std::string> near_expected = {}, near_got = {};
+  std::uint64_t near_begin() const { return index - std::min<std::uint64_t>(index, 2); }
   std::string hint() const;  // the text of `causes` for this case alone, or ""
 };
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
-// The arrays of a task's workspace. A lab lists them once, in its dispatch.hpp: its jobs get the pointers, and
-// its Problem the names and the size.
-// Between two arrays is a gap, so that an index past the end of one does not reach the next. The simulator stops
-// an access to a gap; on a GPU, the harness looks for changed bytes there.
+// The arrays of a task's workspace. A lab lists them once, in its dispatch.hpp: its jobs get the pointers,
+// and its Problem the names and the size.
+// Between two arrays is a gap, so that an index past the end of one does not reach the next. The simulator
+// stops an access to a gap; on a GPU, the harness looks for changed bytes there.
 #pragma once
 
 #include <array>
@@ -35,6 +35,11 @@ decltype(auto) with_type(DType dtype, F f) {
     if (dtype != dtype_of<T>()) return with_type<Others...>(dtype, f);
   }
   return f(T{});
+}
+template <typename F>
+decltype(auto) with_any_type(DType dtype, F f) {
+  return with_type<std::uint8_t, std::int32_t, std::uint32_t, std::int64_t, std::uint64_t, float, double>(
+      dtype, f);
 }
 
 class Workspace {

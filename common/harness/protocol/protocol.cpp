@@ -74,23 +74,19 @@ Result<CaseRequest> parse_request(const Message& message, std::uint64_t memfd_by
   if (r.shared_bytes != memfd_bytes || memfd_bytes > kMaxBytes) return Error{"a request for another memfd"};
   const std::uint64_t n_buffers = std::uint64_t{r.n_inputs} + r.n_outputs;
   if (n_buffers > kMaxBuffers) return Error{"a request with too many buffers"};
-  if (std::uint64_t{r.n_warm_up} + r.n_timed > kMaxRuns) return Error{"a request for too many runs"};
+  if (r.is_timed > 1) return Error{"a request of an unknown kind"};
   if (r.guard_bytes > (1u << 20) || r.guard_bytes % 256 != 0) return Error{"a request with odd guard bands"};
   if (r.dtype > static_cast<std::uint32_t>(DType::f64)) return Error{"a request with an unknown item type"};
-  if (r.workspace_bytes > kMaxBytes || r.output_stride > kMaxBytes)
-    return Error{"a request of impossible size"};
+  if (r.workspace_bytes > kMaxBytes) return Error{"a request of impossible size"};
   for (std::uint32_t i = 0; i < n_buffers; ++i) {
     const Buffer& buffer = r.buffers[i];
     if (buffer.dtype > static_cast<std::uint32_t>(DType::f64)) return Error{"a buffer of unknown item type"};
     if (buffer.count > kMaxBytes / 8 || buffer.misalign > 4096) return Error{"a buffer of impossible size"};
     const std::uint64_t data = buffer.count * bytes_of(static_cast<DType>(buffer.dtype));
     const std::uint64_t whole = allocation_bytes(buffer, r.guard_bytes);
-    const bool input = i < r.n_inputs;
-    if (input && !lies_in(buffer.data_offset, data, memfd_bytes)) return Error{"an input outside the memfd"};
-    const std::uint64_t copies = input ? 1 : r.n_runs();
-    if (!lies_in(buffer.back_offset, (copies - 1) * r.output_stride + whole, memfd_bytes)) {
-      return Error{"a buffer outside the memfd"};
-    }
+    if (i < r.n_inputs && !lies_in(buffer.data_offset, data, memfd_bytes))
+      return Error{"an input outside the memfd"};
+    if (!lies_in(buffer.back_offset, whole, memfd_bytes)) return Error{"a buffer outside the memfd"};
   }
   if (r.n_devices < 1 || r.n_devices > kMaxDevices)
     return Error{"a request for an impossible number of devices"};
@@ -106,8 +102,7 @@ Result<CaseRequest> parse_request(const Message& message, std::uint64_t memfd_by
     end = part.first_byte + n_bytes;
   }
   if (r.is_keyed > 1 ||
-      (r.is_keyed == 1 &&
-       (r.n_runs() != 1 || !lies_in(r.go_offset, kGoBytes, memfd_bytes) || r.go_offset % 64 != 0)))
+      (r.is_keyed == 1 && (!lies_in(r.go_offset, kGoBytes, memfd_bytes) || r.go_offset % 64 != 0)))
     return Error{"a keyed run that can't be"};
   std::uint64_t band_bytes = 0;
   for (const Band& band : bands_of(r)) band_bytes += band.n_bytes;
@@ -125,17 +120,10 @@ Result<CaseReply> parse_reply(const Message& message, std::uint64_t sequence, st
   if (message.header.sequence != sequence) return Error{"a reply to another case"};
   if (message.header.nonce != nonce) return Error{"a reply without this case's nonce"};
   if (reply->end > CaseEnd::crashed) return Error{"a reply with an unknown stage"};
-  if (reply->n_times > kMaxRuns) return Error{"a reply with too many times"};
-  if (reply->end == CaseEnd::done && reply->n_times != request.n_timed) {
-    return Error{"a reply with another number of times than was asked for"};
-  }
   if (reply->report_bytes > 0 && reply->report_bytes >= request.report_capacity) {
     return Error{"a reply with an impossible report size"};
   }
-  for (std::uint32_t i = 0; i < reply->n_times; ++i) {
-    const double t = reply->times_us[i];
-    if (!std::isfinite(t) || t < 0) return Error{"a reply with an impossible time"};
-  }
+  if (!std::isfinite(reply->time_us) || reply->time_us < 0) return Error{"a reply with an impossible time"};
   return reply;
 }
 

@@ -22,10 +22,9 @@ namespace course::lab::protocol {
 
 inline constexpr int kChannelFd = 3;                 // in the runner
 inline constexpr std::uint32_t kMagic = 0x4c414230;  // "LAB0"
-inline constexpr std::uint16_t kVersion = 4;
+inline constexpr std::uint16_t kVersion = 5;
 inline constexpr std::uint32_t kMaxBuffers = 16;  // inputs and outputs of a case
 inline constexpr std::uint32_t kMaxParts = 8;     // named parts of the workspace
-inline constexpr std::uint32_t kMaxRuns = 64;     // runs of one case, including warm-up
 
 enum class MessageKind : std::uint16_t { hello = 1, request = 2, reply = 3 };
 
@@ -89,9 +88,8 @@ struct CaseRequest {
   std::uint32_t n_inputs = 0;
   std::uint32_t n_outputs = 0;
   std::uint32_t guard_bytes = 0;
-  std::uint32_t sim_mode = 0;   // bits of SimMode
-  std::uint32_t n_warm_up = 0;  // untimed runs before the timed ones
-  std::uint32_t n_timed = 0;
+  std::uint32_t sim_mode = 0;  // bits of SimMode
+  std::uint32_t is_timed = 0;  // 1: on a GPU, by events, and with the cache cleared before
   // 1: the simulator's initialisation checker treats outputs and workspace as never written, although they
   // are poisoned.
   std::uint32_t forget_poison = 0;
@@ -99,8 +97,7 @@ struct CaseRequest {
   std::array<std::int64_t, 8> params{};
   std::uint64_t workspace_bytes = 0;
   std::uint64_t workspace_back_offset =
-      0;                            // destination of what surrounds the workspace's arrays: bands_of()
-  std::uint64_t output_stride = 0;  // outputs of run r go to back_offset + r * output_stride
+      0;  // destination of what surrounds the workspace's arrays: bands_of()
   std::uint64_t report_offset = 0;
   std::uint64_t report_capacity = 0;
   std::uint64_t go_offset = 0;                // of the GoBlock (go.hpp), if is_keyed
@@ -115,12 +112,11 @@ struct CaseRequest {
   // 1: in the memory of the case before in this process, if there was one. It had the same buffers.
   std::uint32_t same_memory = 0;
   std::uint32_t multiprocessors = 0;  // the most that the task is told of; 0: the device's own number
-  std::uint32_t n_runs() const { return n_warm_up + n_timed == 0 ? 1 : n_warm_up + n_timed; }
 };
 
 // How a case ended in the runner.
 enum class CaseEnd : std::uint32_t {
-  done,             // every run finished; outputs are in the memfd
+  done,             // the run finished; outputs are in the memfd
   not_implemented,  // the task returned Status::not_implemented
   unsupported,      // the task returned Status::unsupported
   out_of_memory,    // the harness's buffers did not fit into device memory
@@ -134,11 +130,9 @@ enum class CaseEnd : std::uint32_t {
 
 struct CaseReply {
   CaseEnd end = CaseEnd::harness_error;
-  std::int32_t cuda_code = 0;  // cudaError_t, if end is cuda_error
-  std::uint32_t n_times = 0;
-  std::uint32_t reserved = 0;
+  std::int32_t cuda_code = 0;      // cudaError_t, if end is cuda_error
   std::uint64_t report_bytes = 0;  // of the simulator's report, without its NUL
-  std::array<double, kMaxRuns> times_us{};
+  double time_us = 0;              // of the events around the run, if the request is timed
   Text<256> text;
 };
 

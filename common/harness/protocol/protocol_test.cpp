@@ -59,21 +59,13 @@ TEST(ParseRequest, RefusesOffsetsOutsideTheMemory) {
     r.n_inputs = 0xffffffffu;
     r.n_outputs = 2;
   }));
-  EXPECT_TRUE(refused_with([](CaseRequest& r) { r.n_timed = 65; }));
-  EXPECT_TRUE(refused_with([](CaseRequest& r) {
-    r.n_timed = 0xffffffffu;
-    r.n_warm_up = 1;
-  }));
+  EXPECT_TRUE(refused_with([](CaseRequest& r) { r.is_timed = 2; }));
   EXPECT_TRUE(refused_with([](CaseRequest& r) { r.dtype = 99; }));
   EXPECT_TRUE(refused_with([](CaseRequest& r) { r.guard_bytes = 100; }));
   EXPECT_TRUE(refused_with([](CaseRequest& r) { r.buffers[1].dtype = 99; }));
   EXPECT_TRUE(refused_with([](CaseRequest& r) { r.buffers[0].count = kHuge / 4; }));
   EXPECT_TRUE(refused_with([](CaseRequest& r) { r.buffers[0].data_offset = kHuge; }));
   EXPECT_TRUE(refused_with([](CaseRequest& r) { r.buffers[0].back_offset = 16384 - 100; }));
-  EXPECT_TRUE(refused_with([](CaseRequest& r) {
-    r.n_timed = 3;
-    r.output_stride = 8192;
-  }));
   EXPECT_TRUE(refused_with([](CaseRequest& r) { r.workspace_back_offset = 16384; }));
   EXPECT_TRUE(refused_with([](CaseRequest& r) {
     r.report_offset = 16000;
@@ -164,20 +156,17 @@ TEST(ParseReply, RefusesRepliesOfOtherCasesOrVersions) {
 
 TEST(ParseReply, RefusesImpossibleNumbers) {
   CaseRequest request;
-  request.n_timed = 2;
+  request.is_timed = 1;
   request.report_capacity = 100;
   const auto accepted_with = [&](auto change) {
     CaseReply reply;
     reply.end = CaseEnd::done;
-    reply.n_times = 2;
     change(reply);
     return static_cast<bool>(parse_reply(make_message(MessageKind::reply, 1, 1, reply), 1, 1, request));
   };
   EXPECT_TRUE(accepted_with([](CaseReply&) {}));
-  EXPECT_FALSE(accepted_with([](CaseReply& r) { r.n_times = 1; }));
-  EXPECT_FALSE(accepted_with([](CaseReply& r) { r.n_times = 1000; }));
-  EXPECT_FALSE(accepted_with([](CaseReply& r) { r.times_us[1] = -1; }));
-  EXPECT_FALSE(accepted_with([](CaseReply& r) { r.times_us[1] = std::numeric_limits<double>::quiet_NaN(); }));
+  EXPECT_FALSE(accepted_with([](CaseReply& r) { r.time_us = -1; }));
+  EXPECT_FALSE(accepted_with([](CaseReply& r) { r.time_us = std::numeric_limits<double>::quiet_NaN(); }));
   EXPECT_FALSE(accepted_with([](CaseReply& r) { r.report_bytes = 100; }));
   EXPECT_TRUE(accepted_with([](CaseReply& r) { r.report_bytes = 99; }));
   EXPECT_TRUE(accepted_with([](CaseReply& r) { r.end = CaseEnd::crashed; }));
@@ -194,13 +183,11 @@ TEST(FuzzCorpus, HasMessagesOfThisVersion) {
   CaseRequest request = a_request();
   request.shared_bytes = kShared;
   CaseRequest timed = request;
-  timed.n_timed = 3;
-  timed.output_stride = 4096;
+  timed.is_timed = 1;
   timed.report_capacity = 4096;
   timed.n_devices = 2;
   CaseReply reply, error;
   reply.end = CaseEnd::done;
-  reply.n_times = 3;
   error.end = CaseEnd::cuda_error;
   error.text.set("cudaErrorIllegalAddress");
   Hello hello;

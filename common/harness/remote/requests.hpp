@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 // The requests that the student's process may send to the device's process: the bodies of packets
 // (protocol/packets.hpp), shared by both sides. Each request is answered by one packet of kind `answer`, but
-// for a launch outside of the course's subset, which ends the call. The answer's first u32 is 1 for success; 0
-// is followed by a text with the reason. The first u32 of each request is the ordinal of the device that it
+// for a launch outside of the course's subset, which ends the call. The answer's first u32 is 1 for success;
+// 0 is followed by a text with the reason. The first u32 of each request is the ordinal of the device that it
 // concerns, but that of `operate` is the number of the SimOperands that follow.
 #pragma once
 

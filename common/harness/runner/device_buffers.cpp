@@ -2,7 +2,6 @@
 #include "runner/device_buffers.hpp"
 
 #include <algorithm>
-#include <utility>
 
 #include "base/cuda_check.hpp"
 #include "lab/poison.hpp"
@@ -26,39 +25,26 @@ Result<GuardedBuffer> GuardedBuffer::allocate(std::uint64_t n_bytes, std::uint32
   buffer.guard_bytes_ = guard_bytes;
   // At least one byte, so that an empty buffer also has an address of its own.
   const std::uint64_t whole = std::max<std::uint64_t>(buffer.whole_bytes(), 1);
-  if (auto r = checked(cudaMalloc(&buffer.start_, whole), "cudaMalloc"); !r) {
+  void* start = nullptr;
+  if (auto r = checked(cudaMalloc(&start, whole), "cudaMalloc"); !r)
     return Error{r.error().text + " for " + std::to_string(whole) + " bytes"};
-  }
+  buffer.start_.reset(start);
   return buffer;
 }
 
-GuardedBuffer::GuardedBuffer(GuardedBuffer&& other) noexcept
-    : start_(std::exchange(other.start_, nullptr)),
-      front_(other.front_),
-      n_bytes_(other.n_bytes_),
-      guard_bytes_(other.guard_bytes_) {}
-
-GuardedBuffer& GuardedBuffer::operator=(GuardedBuffer&& other) noexcept {
-  std::swap(start_, other.start_);
-  std::swap(front_, other.front_);
-  std::swap(n_bytes_, other.n_bytes_);
-  std::swap(guard_bytes_, other.guard_bytes_);
-  return *this;
-}
-
-GuardedBuffer::~GuardedBuffer() {
-  if (start_ != nullptr) static_cast<void>(cudaFree(start_));
+void GuardedBuffer::Free::operator()(void* start) const {
+  static_cast<void>(cudaFree(start));
 }
 
 Result<void> GuardedBuffer::poison() {
-  return checked(cudaMemset(start_, kPoisonByte, whole_bytes()), "cudaMemset");
+  return checked(cudaMemset(start_.get(), kPoisonByte, whole_bytes()), "cudaMemset");
 }
 
 Result<void> GuardedBuffer::poison_bands() {
   if (front_ > 0)
-    if (auto r = checked(cudaMemset(start_, kPoisonByte, front_), "cudaMemset"); !r) return r;
+    if (auto r = checked(cudaMemset(start_.get(), kPoisonByte, front_), "cudaMemset"); !r) return r;
   if (guard_bytes_ == 0) return {};
-  return checked(cudaMemset(at(start_, front_ + n_bytes_), kPoisonByte, guard_bytes_), "cudaMemset");
+  return checked(cudaMemset(at(start_.get(), front_ + n_bytes_), kPoisonByte, guard_bytes_), "cudaMemset");
 }
 
 Result<void> GuardedBuffer::upload(std::span<const std::byte> contents) {
@@ -68,7 +54,8 @@ Result<void> GuardedBuffer::upload(std::span<const std::byte> contents) {
 
 Result<void> GuardedBuffer::download(std::uint64_t first, std::span<std::byte> to) const {
   if (to.empty()) return {};
-  return checked(cudaMemcpy(to.data(), at(start_, first), to.size(), cudaMemcpyDeviceToHost), "cudaMemcpy");
+  return checked(cudaMemcpy(to.data(), at(start_.get(), first), to.size(), cudaMemcpyDeviceToHost),
+                 "cudaMemcpy");
 }
 
 }  // namespace course::lab

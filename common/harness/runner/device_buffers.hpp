@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: MIT
-// A buffer in device memory between guard bands: guard | misalign | data | guard. Used by the runner and, without
-// bands, by the debugger of labs (common/harness/debugging).
+// A buffer in device memory between guard bands: guard | misalign | data | guard. Used by the runner and,
+// without bands, by the debugger of labs (common/harness/debugging).
 // Invariant: after poison() or poison_bands(), a byte of the bands that is not poison was written by code
 // that exceeded its bounds.
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <span>
 
 #include "base/result.hpp"
@@ -20,13 +21,7 @@ class GuardedBuffer {
   static Result<GuardedBuffer> allocate(std::uint64_t n_bytes, std::uint32_t guard_bytes,
                                         std::uint32_t misalign);
 
-  GuardedBuffer(GuardedBuffer&& other) noexcept;
-  GuardedBuffer& operator=(GuardedBuffer&& other) noexcept;
-  GuardedBuffer(const GuardedBuffer&) = delete;
-  GuardedBuffer& operator=(const GuardedBuffer&) = delete;
-  ~GuardedBuffer();
-
-  void* data() const { return static_cast<std::byte*>(start_) + front_; }
+  void* data() const { return static_cast<std::byte*>(start_.get()) + front_; }
   std::uint64_t data_bytes() const { return n_bytes_; }
   std::uint64_t whole_bytes() const { return front_ + n_bytes_ + guard_bytes_; }
 
@@ -38,7 +33,10 @@ class GuardedBuffer {
 
  private:
   GuardedBuffer() = default;
-  void* start_ = nullptr;
+  struct Free {
+    void operator()(void* start) const;
+  };
+  std::unique_ptr<void, Free> start_;
   std::uint64_t front_ = 0;  // guard band and misalignment
   std::uint64_t n_bytes_ = 0;
   std::uint64_t guard_bytes_ = 0;

@@ -33,7 +33,7 @@ class Case {
        Memory& memory)
       : device_(device), submission_(submission), request_(request), shared_(shared), memory_(memory) {}
 
-  // Performs the runs that the request asks for. std::nullopt if the submission's process ended or broke the
+  // Performs the run that the request asks for. std::nullopt if the submission's process ended or broke the
   // protocol.
   std::optional<CaseReply> run() {
     CaseReply reply;
@@ -41,18 +41,15 @@ class Case {
     if (auto r = allocate(); !r) return failed(CaseEnd::out_of_memory, r.error().text);
     if (is_keyed()) {
       // Everything is prepared again after the rehearsal, which must leave nothing usable.
-      if (auto r = prepare(0); !r) return failed(CaseEnd::harness_error, r.error().text);
+      if (auto r = prepare(); !r) return failed(CaseEnd::harness_error, r.error().text);
       start_at_go(kRehearsal);
       stop_the_clock(kRehearsal);
     }
-    for (std::uint32_t run = 0; run < request_.n_runs(); ++run) {
-      if (auto r = prepare(run); !r) return failed(CaseEnd::harness_error, r.error().text);
-      if (is_keyed()) start_at_go(kRun);
-      if (auto stop = run_once(run, reply)) return *stop;
-      if (lost_ != 0) return std::nullopt;
-      if (auto r = download_outputs(run); !r) return failed(CaseEnd::harness_error, r.error().text);
-    }
-    if (auto r = download_the_rest(); !r) return failed(CaseEnd::harness_error, r.error().text);
+    if (auto r = prepare(); !r) return failed(CaseEnd::harness_error, r.error().text);
+    if (is_keyed()) start_at_go(kRun);
+    if (auto stop = call(reply)) return *stop;
+    if (lost_ != 0) return std::nullopt;
+    if (auto r = download(); !r) return failed(CaseEnd::harness_error, r.error().text);
     reply.end = CaseEnd::done;
     reply.report_bytes = fetch_report();
     return reply;
@@ -117,9 +114,8 @@ class Case {
           {static_cast<std::int32_t>(device), nullptr, nullptr, memory_.workspaces.back().data()});
     }
     use_device(0);
-    // A buffer that is overwritten before each timed run on a GPU, to evict the data of the previous run from
-    // the cache.
-    if (request_.n_timed > 0 && !device_.simulator) {
+    // A buffer that is overwritten before a timed run, to evict the data of earlier ones from the cache.
+    if (request_.is_timed != 0) {
       auto sweep = GuardedBuffer::allocate(2 * device_.l2_bytes, 0, 0);
       if (!sweep) return sweep.error();
       sweep_.emplace(std::move(*sweep));
@@ -132,15 +128,12 @@ class Case {
     if (device_.simulator) on_each_device([&](std::size_t) { device_.simulator->empty_heap(); });
   }
 
-  // Sets the contents before each run: outputs and workspace are poisoned, inputs are as the verifier sent
-  // them.
-  Result<void> prepare(std::uint32_t run) {
-    if (run > 0) empty_heap();
+  // Sets the contents before a run: outputs and workspace are poisoned, inputs are as the verifier sent them.
+  Result<void> prepare() {
     for (std::size_t i = 0; i < memory_.on_device.size(); ++i) {
       GuardedBuffer& buffer = memory_.on_device[i];
       use_device_of(i);
       if (is_input(i)) {
-        if (run > 0) continue;  // inputs are compared at the end, so a change is detected
         if (auto r = buffer.poison_bands(); !r) return r;
         if (auto r = buffer.upload(shared_.subspan(buffers()[i].data_offset, buffer.data_bytes())); !r)
           return r;
@@ -247,7 +240,7 @@ class Case {
   }
 
   // Calls the student's code. std::nullopt if it finished or its process is lost; else the final reply.
-  std::optional<CaseReply> run_once(std::uint32_t run, CaseReply& reply) {
+  std::optional<CaseReply> call(CaseReply& reply) {
     Request request;
     request.task = request_.task;
     request.op = request_.op;
@@ -298,27 +291,16 @@ class Case {
       stop.report_bytes = fetch_report();
       return stop;
     }
-    if (run >= request_.n_warm_up && reply.n_times < request_.n_timed) {
+    if (request_.is_timed != 0) {
       float milliseconds = 0;
       static_cast<void>(cudaEventElapsedTime(&milliseconds, device_.start, device_.stop));
-      reply.times_us[reply.n_times++] = static_cast<double>(milliseconds) * 1e3;
+      reply.time_us = static_cast<double>(milliseconds) * 1e3;
     }
     return std::nullopt;
   }
 
-  Result<void> download_outputs(std::uint32_t run) {
-    for (std::size_t i = request_.n_inputs; i < memory_.on_device.size(); ++i) {
-      const auto to = shared_.subspan(buffers()[i].back_offset + run * request_.output_stride,
-                                      memory_.on_device[i].whole_bytes());
-      use_device_of(i);
-      if (auto r = memory_.on_device[i].download(0, to); !r) return r;
-    }
-    use_device(0);
-    return {};
-  }
-
-  Result<void> download_the_rest() {
-    for (std::size_t i = 0; i < request_.n_inputs; ++i) {
+  Result<void> download() {
+    for (std::size_t i = 0; i < memory_.on_device.size(); ++i) {
       const auto to = shared_.subspan(buffers()[i].back_offset, memory_.on_device[i].whole_bytes());
       use_device_of(i);
       if (auto r = memory_.on_device[i].download(0, to); !r) return r;

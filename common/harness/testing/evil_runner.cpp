@@ -82,8 +82,8 @@ std::string simulator_report(const CaseRequest& request) {
   return std::string("{") + (is("only_fills") ? R"("fills": 1, )" : "") +
          (is("too_fast") ? R"("memory_gb_per_s": 0.001, )" : "") +
          R"("device": "Fake GPU", "modelled_us": 12.5, "launches": [], "totals": {"launches": )" +
-         (is("no_kernel") || is("only_fills") ? "0" : "1") +
-         R"(, "global_store_requests": 1}, "findings": [)" + finding + "]}";
+         (is("no_kernel") || is("only_fills") ? "0" : "1") + R"(, "global_store_requests": )" +
+         ((request.sim_mode & SIM_COUNTERS) != 0 ? "1" : "0") + R"(}, "findings": [)" + finding + "]}";
 }
 
 // Whether this is the first runner that the test's process has started; its file remembers that.
@@ -99,12 +99,11 @@ bool is_first_runner() {
 CaseReply honest(const CaseRequest& request, std::span<std::byte> shared) {
   CaseReply reply;
   reply.end = CaseEnd::done;
-  reply.n_times = request.n_timed;
   static int n_before = 0;  // number of earlier cases; the first one is the warm-up
   while (is("aborts_or_spins"))
     if (request.sim_mode == 0) std::abort();
   static const bool slow = is("two_times_once") && is_first_runner();
-  for (std::uint32_t i = 0; i < request.n_timed; ++i) reply.times_us[i] = (slow ? 1e6 : 9.0) + n_before;
+  if (request.is_timed != 0) reply.time_us = (slow ? 1e6 : 9.0) + n_before;
   const Buffer& in = request.buffers[0];
   const Buffer& out = request.buffers[1];
   const std::size_t n_bytes = in.count * 4;
@@ -130,13 +129,11 @@ CaseReply honest(const CaseRequest& request, std::span<std::byte> shared) {
   const auto* const source = reinterpret_cast<const std::int32_t*>(input.data());
   auto* const target = reinterpret_cast<std::int32_t*>(result.data());
   for (std::size_t i = 0; i < n_bytes / sizeof(std::int32_t); ++i) target[i] = 2 * source[i];
-  for (std::uint32_t run = 0; run < request.n_runs(); ++run) {
-    if (is("wrong_when_timed") && n_before == 1) target[0] += 1;
-    if ((is("unwritten_by_order") || is("unwritten_by_race")) &&
-        (request.schedule_seed & SIM_CALM_SCHEDULE) == 0)
-      target[0] += 1;
-    put_whole(out, out.back_offset + run * request.output_stride, result);
-  }
+  if (is("wrong_when_timed") && n_before == 1) target[0] += 1;
+  if ((is("unwritten_by_order") || is("unwritten_by_race")) &&
+      (request.schedule_seed & SIM_CALM_SCHEDULE) == 0)
+    target[0] += 1;
+  put_whole(out, out.back_offset, result);
   if (request.is_keyed != 0 && !is("skips_go")) {
     GoBlock& block = *GoBlock::at(shared, request.go_offset);
     block.digest = {};
@@ -260,7 +257,6 @@ std::optional<CaseReply> reply_without_result(const CaseRequest& request, int me
     reply.text.set("cudaErrorSomething: some text");
   } else if (is("claims_done")) {  // with the right nonce
     reply.end = CaseEnd::done;
-    reply.n_times = request.n_timed;
   } else if (is("truncates")) {
     static_cast<void>(ftruncate(memfd, 0) == 0);
     static_cast<void>(fallocate(memfd, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, 0,
@@ -294,7 +290,7 @@ void spoil(const CaseRequest& request, std::span<std::byte> shared, int n_cases,
   if (is("writes_before")) d_out[-4] = std::byte{0};
   if (is("writes_past_workspace")) shared[request.workspace_back_offset + request.guard_bytes] = std::byte{7};
   if (is("huge_report")) reply.report_bytes = ~std::uint64_t{0};
-  if (is("many_times")) reply.n_times = 1000000;
+  if (is("impossible_time")) reply.time_us = -1;
   if (is("unknown_stage")) reply.end = static_cast<CaseEnd>(77);
   if (is("uses_another_stream")) reply.end = CaseEnd::unordered_work;
   if (is("refuses_after_a_launch")) reply.end = CaseEnd::unsupported;

@@ -129,7 +129,9 @@ int run_public_tests(int argc, char** argv, const Problem& problem) {
   const int failed = RUN_ALL_TESTS();
   const auto& all = *testing::UnitTest::GetInstance();
   if (failed == 0 && !testing::GTEST_FLAG(list_tests) && all.successful_test_count() == 0) {
-    std::fputs("No test ran: does the filter name a task and a case?\n", stderr);
+    std::fputs(all.test_to_run_count() == 0 ? "No test ran: does the filter name a task and a case?\n"
+                                            : "All tests were skipped.\n",
+               stderr);
     return 1;
   }
   return failed;

@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: MIT
-#include "verifier/case_layout.hpp"
-
 #include <algorithm>
 
 #include "cudart/sim_control.h"
 #include "protocol/go.hpp"
+#include "verifier/session.hpp"
 
 namespace course::lab {
 
@@ -19,8 +18,8 @@ constexpr std::uint64_t kReportCapacity = (8u << 20) + 64;
 
 }  // namespace
 
-CaseRequest lay_out(const Problem& problem, const Task& task, const Case& c, const Shape& shape,
-                    DeviceKind device, const Measure& measure) {
+CaseRequest Session::lay_out(const Problem& problem, const Task& task, const Case& c, const Shape& shape,
+                             DeviceKind device, const Measure& measure) {
   CaseRequest r;
   r.task = index_of(problem.manifest(), task);
   r.op = c.op;
@@ -34,10 +33,9 @@ CaseRequest lay_out(const Problem& problem, const Task& task, const Case& c, con
   r.multiprocessors = c.multiprocessors;
   if (device == DeviceKind::gpu) {
     r.guard_bytes = kGpuGuardBytes;
-    r.n_timed = static_cast<std::uint32_t>(
-        std::clamp<int>(measure.timed_runs, 0, static_cast<int>(protocol::kMaxRuns) - 1));
+    r.is_timed = measure.timed_runs > 0 ? 1 : 0;
     // The device unmasks whole 8-byte words.
-    r.is_keyed = r.n_timed == 1 && c.misalign % 8 == 0 ? 1 : 0;
+    r.is_keyed = c.misalign % 8 == 0 ? r.is_timed : 0;
   } else {
     // Modelled time and counters are the same in every run, so one run is enough.
     if (measure.counters || measure.timed_runs > 0) r.sim_mode |= SIM_COUNTERS;
@@ -65,7 +63,6 @@ CaseRequest lay_out(const Problem& problem, const Task& task, const Case& c, con
     buffer.data_offset = reserve(spec.count * bytes_of(spec.dtype));
     buffer.back_offset = reserve(protocol::allocation_bytes(buffer, r.guard_bytes));
   }
-  const std::uint64_t outputs_start = end;
   for (const auto& spec : shape.outputs) {
     auto& buffer = r.buffers[slot++];
     buffer.count = spec.count;
@@ -82,8 +79,6 @@ CaseRequest lay_out(const Problem& problem, const Task& task, const Case& c, con
     part.dtype = static_cast<std::uint32_t>(array.dtype);
     part.name.set(array.name);
   }
-  r.output_stride = end - outputs_start;
-  end = outputs_start + r.n_runs() * r.output_stride;
   std::uint64_t band_bytes = 0;
   for (const protocol::Band& band : protocol::bands_of(r)) band_bytes += band.n_bytes;
   r.workspace_back_offset = reserve(band_bytes);

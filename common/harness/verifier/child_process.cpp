@@ -53,12 +53,14 @@ enum : std::size_t {
 };
 
 // Runs in the child, between fork and exec: async-signal-safe calls only. Does not return.
-[[noreturn]] void become(const Descriptors& d, char* const* argv, char* const* environment, pid_t parent) {
+[[noreturn]] void become(const Descriptors& d, const char* directory, char* const* argv,
+                         char* const* environment, pid_t parent) {
   const auto give_up = [&](int error) {
     const ssize_t written = write(d.fd[kErrorWrite], &error, sizeof error);
     _exit(written == sizeof error ? 127 : 126);
   };
   if (prctl(PR_SET_PDEATHSIG, SIGKILL) != 0 || getppid() != parent) give_up(errno);
+  if (*directory != '\0' && chdir(directory) != 0) give_up(errno);
   setpgid(0, 0);
   sigset_t none;
   sigemptyset(&none);
@@ -74,8 +76,8 @@ enum : std::size_t {
     return d.fd[source] >= 0 ? dup2(d.fd[source], target) >= 0 : close(target) == 0 || errno == EBADF;
   };
   if (dup2(d.fd[kNull], 0) < 0 || dup2(d.fd[kOutputWrite], 1) < 0 || dup2(d.fd[kOutputWrite], 2) < 0 ||
-      dup2(d.fd[kTheirs], protocol::kChannelFd) < 0 || !put(kSecond, kSecondFd) ||
-      !put(kReportWrite, kReportFd) || dup3(d.fd[kErrorWrite], kErrorFd, O_CLOEXEC) < 0) {
+      !put(kTheirs, protocol::kChannelFd) || !put(kSecond, kSecondFd) || !put(kReportWrite, kReportFd) ||
+      dup3(d.fd[kErrorWrite], kErrorFd, O_CLOEXEC) < 0) {
     give_up(errno);
   }
   if (syscall(SYS_close_range, kErrorFd + 1, ~0u, 0) != 0) {
@@ -130,13 +132,14 @@ bool lift(int& fd) {
 Result<ChildProcess> ChildProcess::start(const Options& options) {
   Descriptors d;
   const auto failed = [&](const char* what) {
-    return Error{std::string("starting ") + options.argv.front() + ": " + what + ": " + std::strerror(errno)};
+    return Error{options.argv.front() + " could not be started: " + std::strerror(errno) + " (" + what +
+                 ")."};
   };
   const auto copy_of = [](int fd) { return fcntl(fd, F_DUPFD_CLOEXEC, 10); };
   if (options.channel >= 0) {
     d.fd[kTheirs] = copy_of(options.channel);
     if (d.fd[kTheirs] < 0) return failed("the channel");
-  } else if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, &d.fd[kOurs]) != 0) {
+  } else if (options.talks && socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, &d.fd[kOurs]) != 0) {
     return failed("socketpair");
   }
   if (options.second >= 0 && (d.fd[kSecond] = copy_of(options.second)) < 0)
@@ -160,7 +163,7 @@ Result<ChildProcess> ChildProcess::start(const Options& options) {
   const pid_t parent = getpid();
   const pid_t pid = fork();
   if (pid < 0) return failed("fork");
-  if (pid == 0) become(d, argv.data(), environment.data(), parent);
+  if (pid == 0) become(d, options.directory.c_str(), argv.data(), environment.data(), parent);
   setpgid(pid, pid);  // in both processes, because either may run first
 
   ChildProcess child;

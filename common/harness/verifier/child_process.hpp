@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// A child process with a channel to it. It inherits no other descriptor, and only the given environment.
+// A child process, and a channel to it if it talks. It inherits no other descriptor, and only the given
+// environment.
 // Invariant: after the destructor neither the child nor any other process of its process group is running.
 #pragma once
 
@@ -19,9 +20,11 @@ class ChildProcess {
   struct Options {
     std::vector<std::string> argv;         // argv[0] is the path of the program; PATH is not searched
     std::vector<std::string> environment;  // "NAME=value"
+    std::string directory;                 // "" for the current one
     bool launched = false;  // argv starts a launcher: exit codes above 128 mean signals of the program
     // The launcher reports on descriptor kReportFd that it starts the program: see launch_report().
     bool reports = false;
+    bool talks = true;  // it has a channel
     // The caller keeps ownership of these two descriptors.
     int channel = -1;  // becomes the child's descriptor 3; -1: an end of a new channel()
     int second = -1;   // becomes its descriptor 4; -1 for none

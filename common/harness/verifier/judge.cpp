@@ -100,30 +100,25 @@ constexpr const char* kOutside = "writes outside its buffers";
 Judgement judge_outputs(const Problem& problem, const Task& task, const Case& c, const CaseRequest& request,
                         std::span<const std::byte> shared, std::span<const HostBuffer> inputs,
                         std::span<const BufferSpec> outputs) {
-  for (std::uint32_t run = 0; run < request.n_runs(); ++run) {
-    std::vector<HostBuffer> copies;
-    for (std::size_t i = 0; i < outputs.size(); ++i) {
-      const auto& buffer = request.buffers[request.n_inputs + i];
-      const auto whole = shared.subspan(buffer.back_offset + run * request.output_stride,
-                                        protocol::allocation_bytes(buffer, request.guard_bytes));
-      if (auto note = guard_violation(buffer, request.guard_bytes, whole)) return wrong(kOutside, *note);
-      const auto data = whole.subspan(std::size_t{request.guard_bytes} + buffer.misalign,
-                                      outputs[i].count * bytes_of(outputs[i].dtype));
-      copies.push_back({outputs[i], {data.begin(), data.end()}});
-    }
-    if (auto mismatch = problem.check(task, c, inputs, copies)) {
-      Judgement judgement = wrong(
-          run == 0 ? "is wrong"
-                   : fmt::format("is wrong in run {} of {}, after right ones", run + 1, request.n_runs()));
-      judgement.failure.diagnosis = {mismatch->causes};
-      judgement.failure.mismatch = std::move(mismatch);
-      std::size_t n_bytes = 0;
-      for (const HostBuffer& copy : copies) n_bytes += copy.bytes.size();
-      if (n_bytes <= kShownBytes) judgement.outputs = std::move(copies);
-      return judgement;
-    }
+  std::vector<HostBuffer> copies;
+  for (std::size_t i = 0; i < outputs.size(); ++i) {
+    const auto& buffer = request.buffers[request.n_inputs + i];
+    const auto whole =
+        shared.subspan(buffer.back_offset, protocol::allocation_bytes(buffer, request.guard_bytes));
+    if (auto note = guard_violation(buffer, request.guard_bytes, whole)) return wrong(kOutside, *note);
+    const auto data = whole.subspan(std::size_t{request.guard_bytes} + buffer.misalign,
+                                    outputs[i].count * bytes_of(outputs[i].dtype));
+    copies.push_back({outputs[i], {data.begin(), data.end()}});
   }
-  return {};
+  auto mismatch = problem.check(task, c, inputs, copies);
+  if (!mismatch) return {};
+  Judgement judgement = wrong("is wrong");
+  judgement.failure.diagnosis = {mismatch->causes};
+  judgement.failure.mismatch = std::move(mismatch);
+  std::size_t n_bytes = 0;
+  for (const HostBuffer& copy : copies) n_bytes += copy.bytes.size();
+  if (n_bytes <= kShownBytes) judgement.outputs = std::move(copies);
+  return judgement;
 }
 
 Judgement judge_inputs(const CaseRequest& request, std::span<const std::byte> shared,
@@ -223,8 +218,8 @@ Judgement judge_end(const LiveRunner::Waited& waited) {
   if (waited.text == "exit code 1")
     return judged_for(
         Verdict::crash, ended,
-        "host code called a __device__ function: where nvcc lets it pass, as in a template, the "
-        "call is compiled to exit(1). Declare the function __host__ __device__");
+        "host code called exit(1), or a __device__ function: where nvcc lets such a call pass, as in a "
+        "template, it is compiled to exit(1). Declare that function __host__ __device__");
   return judged(Verdict::crash, ended);
 }
 
@@ -251,8 +246,8 @@ Judgement judge_silence(const LiveRunner::Waited& waited, double seconds) {
 
 namespace {
 
-// The likely reason of an invalid access, or of a kernel that does not end: a race or an uninitialised read in
-// the same kernel.
+// The likely reason of an invalid access, or of a kernel that does not end: a race or an uninitialised read
+// in the same kernel.
 const SimFinding* reason_of(const SimFinding& fault, const SimReport& report) {
   if (fault.checker != "memcheck" && fault.checker != "execution") return nullptr;
   const auto found = std::ranges::find_if(report.findings, [&](const SimFinding& other) {

@@ -18,7 +18,7 @@ namespace course::lab {
 // For a runner that did not answer within `seconds` of processor time, or ended.
 Judgement judge_silence(const LiveRunner::Waited& waited, double seconds);
 
-// For a case whose runner reported that every run finished.
+// For a case whose runner reported that its run finished.
 Judgement judge_results(const Problem& problem, const Task& task, const Case& c,
                         const protocol::CaseRequest& request, std::span<const std::byte> shared,
                         std::span<const HostBuffer> inputs, std::span<const BufferSpec> outputs);

@@ -72,42 +72,33 @@ const std::string kEndedBeforeCallText = ChildProcess::End{kExitEndedBeforeCall,
 }  // namespace
 
 Result<LiveRunner> LiveRunner::start(const SessionOptions& options, std::uint32_t n_devices) {
-  if (!options.device_program.empty()) return start_pair(options, n_devices);
-  ChildProcess::Options child;
-  child.argv = options.launcher;
-  child.argv.push_back(options.runner);
-  child.environment = environment_for(options, n_devices);
-  child.launched = !options.launcher.empty();
-  child.reports = options.launchers_report;
-  auto process = ChildProcess::start(child);
-  if (!process) return process.error();
-  return LiveRunner(std::move(*process));
-}
-
-Result<LiveRunner> LiveRunner::start_pair(const SessionOptions& options, std::uint32_t n_devices) {
+  const auto child = [&](std::vector<std::string> launcher, const std::vector<std::string>& program) {
+    ChildProcess::Options how;
+    how.launched = !launcher.empty();
+    how.reports = options.launchers_report;
+    how.argv = std::move(launcher);
+    how.argv.insert(how.argv.end(), program.begin(), program.end());
+    how.environment = environment_for(options, n_devices);
+    return how;
+  };
+  if (options.device_program.empty()) {
+    auto process = ChildProcess::start(child(options.launcher, {options.runner}));
+    if (!process) return process.error();
+    return LiveRunner(std::move(*process));
+  }
   Channel between;
   if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, between.ends.data()) != 0)
     return Error{std::string("socketpair: ") + std::strerror(errno)};
-  ChildProcess::Options device;
-  device.argv = options.device_launcher;
-  device.argv.insert(device.argv.end(),
-                     {options.device_program,
-                      options.device_code.empty() ? options.runner : options.device_code, options.runner});
+  const std::string& code = options.device_code.empty() ? options.runner : options.device_code;
+  ChildProcess::Options device =
+      child(options.device_launcher, {options.device_program, code, options.runner});
   if (options.of_the_course) device.argv.emplace_back("course");
-  device.environment = environment_for(options, n_devices);
-  device.launched = !options.device_launcher.empty();
-  device.reports = options.launchers_report;
   device.second = between.ends[0];
   auto process = ChildProcess::start(device);
   if (!process) return process.error();
   LiveRunner runner(std::move(*process));
 
-  ChildProcess::Options host;
-  host.argv = options.launcher;
-  host.argv.insert(host.argv.end(), {options.runner, kCalled});
-  host.environment = environment_for(options, n_devices);
-  host.launched = !options.launcher.empty();
-  host.reports = options.launchers_report;
+  ChildProcess::Options host = child(options.launcher, {options.runner, kCalled});
   host.channel = between.ends[1];
   auto started = ChildProcess::start(host);
   if (!started) return started.error();

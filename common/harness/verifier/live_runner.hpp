@@ -11,7 +11,7 @@
 #include "base/result.hpp"
 #include "protocol/protocol.hpp"
 #include "verifier/child_process.hpp"
-#include "verifier/session.hpp"
+#include "verifier/request.hpp"
 
 namespace course::lab {
 
@@ -66,7 +66,6 @@ class LiveRunner {
 
  private:
   explicit LiveRunner(ChildProcess process) : process_(std::move(process)) {}
-  static Result<LiveRunner> start_pair(const SessionOptions& options, std::uint32_t n_devices);
   Waited end_of(ChildProcess& process, int milliseconds);
   // What one of the processes printed.
   struct Output {

@@ -2,10 +2,13 @@
 // What came of a case.
 #pragma once
 
+#include <array>
 #include <cstddef>
 #include <string>
+#include <utility>
 #include <vector>
 
+#include "protocol/go.hpp"
 #include "verifier/failure.hpp"
 #include "verifier/verdict.hpp"
 
@@ -37,6 +40,13 @@ struct Outcome : Judgement {
   std::string device;                       // "Simulated H200", "NVIDIA H200"
   // stdout and stderr during this case, with '?' for unprintable bytes; see LiveRunner::printed().
   std::string printed;
+  // How the process fared.
+  bool reused_runner = false, ended_by_cuda_error = false;
+  // Of a keyed run: the times of the rehearsal and of the run; 0 if the clock was not stopped.
+  std::array<double, 2> clocks_us{};
+  Digest digest = {};  // of the outputs, from the runner, when the clock stopped
+
+  void take(Judgement judgement) { static_cast<Judgement&>(*this) = std::move(judgement); }
   // For the student, several lines; "" if ok.
   std::string message() const { return verdict == Verdict::ok ? "" : failure_message(failure); }
 };

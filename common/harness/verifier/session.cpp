@@ -1,20 +1,20 @@
 // SPDX-License-Identifier: MIT
 #include "verifier/session.hpp"
 
+#include <fmt/format.h>
+
 #include "base/rng.hpp"
-#include "verifier/attempts.hpp"
+#include "verifier/sim_report.hpp"
 
 namespace course::lab {
-namespace {
 
-// A second call of a case that was right, on other items. `fails_alone`: as a first call, too.
-Attempt call_again(Attempts& attempts, const Subject& subject, bool& fails_alone) {
-  Prepared prepared = attempts.prepare(subject, {});
+Outcome Session::call_again(const Subject& subject, bool& fails_alone) {
+  Prepared prepared = prepare(subject, {});
   prepared.request.same_memory =
       seed_for(subject.seed, subject.c.name) % 2;  // an answer may be kept for these
-  Attempt again = attempts.at(std::move(prepared));
+  Outcome again = attempt(std::move(prepared));
   if (again.verdict == Verdict::ok) return again;
-  fails_alone = attempts.alone_at(subject, {}).verdict != Verdict::ok;
+  fails_alone = attempt_alone(subject, {}).verdict != Verdict::ok;
   if (!fails_alone)
     again.failure.notes.emplace_back(
         "this was the second call in one process; the first one, on other items of the same size, was right: "
@@ -22,39 +22,56 @@ Attempt call_again(Attempts& attempts, const Subject& subject, bool& fails_alone
   return again;
 }
 
-}  // namespace
-
-Session::Session(SessionOptions options) : attempts_(std::make_unique<Attempts>(std::move(options))) {}
-Session::~Session() = default;
-Session::Session(Session&&) noexcept = default;
-Session& Session::operator=(Session&&) noexcept = default;
-
 Outcome Session::run(const Problem& problem, const Task& task, const Case& c, std::uint64_t seed,
                      const Measure& measure) {
-  Attempts& attempts = *attempts_;
   const Subject subject{problem, task, c, seed};
-  if (measure.fresh) attempts.forget_runner();
-  if (measure.timed_runs > 0) return timed(attempts, subject, measure);
-  const bool simulated = attempts.options.device == DeviceKind::sim;
+  if (measure.fresh) runner_.reset();
+  const bool simulated = options_.device == DeviceKind::sim;
+  if (measure.timed_runs > 0 && !simulated) return timed(subject, measure);
   Measure first = measure;
   if (simulated && (c.purpose & kChecks) != 0) first.checks = true;
   const Subject second = subject.with(seed_for(seed, "second call"));
   const Subject* failing = &subject;
-  Attempt attempt = attempts.at(subject, first);
-  if (measure.twice && attempt.verdict == Verdict::ok && attempts.has_runner()) {
+  Outcome outcome = attempt(subject, first);
+  // Only counters show whether a kernel that was launched stores something, as one that is written does.
+  if (outcome.verdict == Verdict::not_implemented && simulated && !first.counters &&
+      read_sim_report(outcome.sim_report).did_work()) {
+    first.counters = true;
+    outcome = attempt(subject, first);
+  }
+  if (measure.twice && outcome.verdict == Verdict::ok && runner_) {
     bool fails_alone = false;
-    Attempt again = call_again(attempts, second, fails_alone);
-    if (again.verdict != Verdict::ok && !fails_alone) return attempts.conclude(subject, std::move(again));
+    Outcome again = call_again(second, fails_alone);
+    if (again.verdict != Verdict::ok && !fails_alone) return conclude(subject, std::move(again));
     if (fails_alone) {
       // Its items matter, or the order of its blocks, not that it was the second call.
-      attempt = std::move(again);
+      outcome = std::move(again);
       failing = &second;
     }
   }
   if (!measure.only_verdict && simulated &&
-      (attempt.verdict == Verdict::wrong_answer || attempt.verdict == Verdict::crash))
-    look_for_cause(attempts, *failing, first, attempt);
-  return attempts.conclude(*failing, std::move(attempt));
+      (outcome.verdict == Verdict::wrong_answer || outcome.verdict == Verdict::crash))
+    look_for_cause(*failing, first, outcome);
+  if (!measure.only_verdict && simulated && outcome.verdict == Verdict::time_limit && !first.checks)
+    look_before_limit(*failing, outcome);
+  return conclude(*failing, std::move(outcome));
+}
+
+Outcome Session::conclude(const Subject& subject, Outcome outcome) const {
+  if (outcome.verdict == Verdict::ok) return outcome;
+  if (outcome.verdict != Verdict::suspect) outcome.times_us.clear();
+  const Manifest& manifest = subject.problem.manifest();
+  Failure& failure = outcome.failure;
+  failure.name_case(manifest, subject.task, subject.c, subject.seed, options_.rerun_flags);
+  if (outcome.verdict == Verdict::not_implemented) {
+    failure.case_name = failure.command = "";
+    failure.notes = {fmt::format("write it in labs/{0}/{0}.cu", manifest.id)};
+  }
+  if (options_.device == DeviceKind::gpu && !failure.proved && outcome.verdict != Verdict::infra &&
+      outcome.verdict != Verdict::not_implemented) {
+    failure.notes.emplace_back("the simulator may name the line: run it again with --device sim");
+  }
+  return outcome;
 }
 
 }  // namespace course::lab

@@ -8,84 +8,99 @@
 // Invariant: whatever the runner does, run() returns an Outcome, each attempt within LiveRunner's limits, and
 // the verdict INFRA is only given for what student code cannot cause. A case that fails on the simulator is
 // run again with all checkers on, to find the cause.
+// Reading order: Session::run (session.cpp), the run of one case (attempt.cpp), timing.cpp,
+// investigation.cpp.
 #pragma once
 
 #include <cstdint>
-#include <functional>
-#include <memory>
-#include <string>
+#include <optional>
+#include <span>
+#include <utility>
 #include <vector>
 
 #include "base/result.hpp"
-#include "lab/problem.hpp"
+#include "protocol/go.hpp"
+#include "protocol/protocol.hpp"
+#include "protocol/shared_memory.hpp"
+#include "verifier/live_runner.hpp"
 #include "verifier/outcome.hpp"
+#include "verifier/request.hpp"
 
 namespace course::lab {
 
-enum class DeviceKind : std::uint8_t { sim, gpu };
-
-struct SessionOptions {
-  std::string runner;  // path of the runner program
-  DeviceKind device = DeviceKind::sim;
-  std::string simulator_dir;  // for sim: folder of the runner's libcudart.so.13 or .12, for LD_LIBRARY_PATH
-  std::string
-      device_program;  // for sim: the program of the device's process (common/harness/remote); "" for none
-  std::string device_code;  // for sim: the file with the code that the device runs; "": the runner
-  bool of_the_course =
-      false;  // the runner is that of a solution: launches may overlap, blocks start in order
-  std::vector<std::string> device_launcher;  // its sandbox, as in `launcher`
-  std::string toolkit_lib_dir;               // for gpu: folders of libcudart (and NCCL)
-  double memory_gb_per_s = 0;                // for gpu: the peak rate of a device's memory; 0: not known
-  std::vector<std::string> launcher;         // arguments before the runner's: its sandbox; empty for none
-  bool launchers_report = false;             // the launchers report to ChildProcess::kReportFd
-  // CPU seconds of the runner and the simulated device together; with checkers, the device's count for less
-  // (sim::kSlowdownByCheckers). See LiveRunner::wait.
-  double seconds_per_case = 10;
-  double seconds_to_start = 30;  // until the runner sends Hello: creating a GPU context may take long
-  // Called when a process that runs student code reports a fault of the device: returns "" if the device
-  // works, else what is wrong with it. If empty, the report is believed.
-  std::function<std::string()> device_trouble;
-  std::string rerun_flags;  // for the rerun command of messages: "--solutions"
+// A case whose items are in the memory that it shares with a runner, ready to be sent.
+struct Prepared {
+  Subject of;
+  Measure measure;
+  Shape shape = of.problem.shape(of.task, of.c);
+  std::vector<HostBuffer> inputs = {};
+  protocol::CaseRequest request = {};
+  std::optional<Result<SharedMemory>> memory = {};
+  std::span<std::byte> shared = {};  // of `memory`
+  std::uint64_t key = 0;
 };
-
-// What to measure besides judging the output of a case.
-struct Measure {
-  bool counters = false;  // simulator only: divergence, sectors, wavefronts, launches
-  bool dataflow = false;  // simulator only: work and steps
-  bool checks = false;    // simulator only: race, initialisation and barrier checkers
-  bool profile = false;   // simulator only, with counters: by source line
-  bool trace = false;     // simulator only: array contents after every step; for small cases
-  // Run in a new process, so that code cannot distinguish this run from another run of the case.
-  bool fresh = false;
-  bool calm = false;              // simulator only: the order of a counted run, see simSetSchedule
-  std::uint64_t other_order = 0;  // simulator only: not 0: blocks, warps and lanes run in another order
-  // If the case is right, call the task once more in the same process, with other inputs of the same size:
-  // both calls must be right.
-  bool twice = false;
-  bool only_verdict = false;  // do not look for the cause of a failure, which takes further runs
-  // > 0: on a GPU one warm-up run and this many timed runs, each with its own input; on the simulator one
-  // run.
-  int timed_runs = 0;
-  // On a GPU: called when a case is ready, before it is timed. Waits until nothing else runs. May be empty.
-  std::function<void()> before_timing = nullptr;
-};
-
-class Attempts;
 
 // Not thread-safe; use one Session per thread. A runner is killed when the thread that started it ends.
 class Session {
  public:
-  explicit Session(SessionOptions options);
-  ~Session();
-  Session(Session&&) noexcept;
-  Session& operator=(Session&&) noexcept;
+  explicit Session(SessionOptions options) : options_(std::move(options)) {}
 
   // Runs one case and judges it. Starts a new runner first if none is running.
   Outcome run(const Problem& problem, const Task& task, const Case& c, std::uint64_t seed,
               const Measure& measure);
 
+  // case_layout.cpp: the request to the runner for one case: the task, what to measure, and the offset of
+  // every buffer in the memory that verifier and runner share.
+  static protocol::CaseRequest lay_out(const Problem& problem, const Task& task, const Case& c,
+                                       const Shape& shape, DeviceKind device, const Measure& measure);
+
  private:
-  std::unique_ptr<Attempts> attempts_;
+  // --- attempt.cpp: gives the items of a case to a runner, waits for its reply, and judges it.
+  Prepared prepare(const Subject& subject, const Measure& measure) const;
+  // Runs a case. Without a reply (the result), the outcome's judgement is final.
+  std::optional<protocol::CaseReply> have_run(Prepared& prepared, Outcome& result);
+  // Judges the reply to a case. Several may be judged at once, while no case runs.
+  void judge(const Prepared& prepared, const protocol::CaseReply& reply, Outcome& result) const;
+  // All three.
+  Outcome attempt(Prepared prepared);
+  Outcome attempt(const Subject& subject, const Measure& measure) {
+    return attempt(prepare(subject, measure));
+  }
+  // The same, in a process of its own: neither earlier cases nor later ones share it.
+  Outcome attempt_alone(const Subject& subject, const Measure& measure);
+  // Nothing if a runner is running and has sent Hello; else why there is none.
+  std::optional<Judgement> ensure_runner(const Manifest& manifest);
+  // When a process reports that the device does not work.
+  Judgement device_at_fault(const std::string& text) const;
+  // The time from GO to the digest in microseconds; 0 if something else happened first.
+  double clocked(GoBlock& block, std::uint32_t round, std::uint64_t key, Digest& reported) const;
+  // What the runner's reply says of the case; `ran`: its run.
+  Judgement judge_reply(const Prepared& prepared, const protocol::CaseReply& reply, const Outcome& ran) const;
+  // What the simulator's report adds: findings, a case without a kernel, the modelled time.
+  void judge_by_report(const Prepared& prepared, protocol::CaseEnd end, Outcome& result) const;
+
+  // --- session.cpp
+  // A second call of a case that was right, on other items. `fails_alone`: as a first call, too.
+  Outcome call_again(const Subject& subject, bool& fails_alone);
+  // The outcome of an attempt as that of the case: its failure names the case and the command that repeats
+  // it.
+  Outcome conclude(const Subject& subject, Outcome outcome) const;
+
+  // --- timing.cpp: times a case on a GPU, by a warm-up run and Measure::timed_runs others, each on items of
+  // its own, so that a kept answer is wrong.
+  Outcome timed(const Subject& subject, const Measure& measure);
+  Outcome timed_once(const Subject& subject, const Measure& once, std::size_t n_runs);
+
+  // --- investigation.cpp: looks for the cause of a case that failed on the simulator, by running it again in
+  // other ways, and adds it to the failure. `measure`: how the case ran. Leaves no runner that a case could
+  // damage.
+  void look_for_cause(const Subject& subject, const Measure& measure, Outcome& failed);
+  void look_before_limit(const Subject& subject, Outcome& failed);
+  bool comes_of_order(const Subject& subject, const Outcome& known);
+  void explain_by_old_value(const Subject& subject, Outcome& failed);
+
+  SessionOptions options_;
+  std::optional<LiveRunner> runner_;  // none: the next case starts a new process
 };
 
 }  // namespace course::lab

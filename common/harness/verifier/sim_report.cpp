@@ -2,30 +2,29 @@
 #include "verifier/sim_report.hpp"
 
 #include <algorithm>
-#include <cmath>
 #include <limits>
 #include <map>
 #include <nlohmann/json.hpp>
 #include <tuple>
 
 #include "sim/checker.hpp"
+#include "verifier/report_fields.hpp"
 
 namespace course::lab {
+
+std::string short_kernel_name(std::string kernel) {
+  constexpr std::string_view kAnonymous = "(anonymous namespace)::";
+  for (auto at = kernel.find(kAnonymous); at != std::string::npos; at = kernel.find(kAnonymous))
+    kernel.erase(at, kAnonymous.size());
+  kernel.resize(std::min(kernel.find_first_of("<("), kernel.size()));
+  kernel = kernel.substr(kernel.find_last_of(" :") + 1);
+  constexpr std::size_t kLongest = 60;
+  return kernel.size() <= kLongest ? kernel : kernel.substr(0, kLongest) + "…";
+}
+
 namespace {
 
-using Json = nlohmann::json;
-
-const Json* member(const Json& object, const char* key) {
-  if (!object.is_object()) return nullptr;
-  const auto found = object.find(key);
-  return found == object.end() ? nullptr : &*found;
-}
-
-// A text field as it is.
-std::string_view raw_text(const Json& object, const char* key) {
-  const Json* value = member(object, key);
-  return value != nullptr && value->is_string() ? std::string_view(value->get_ref<const std::string&>()) : "";
-}
+using fields::count, fields::Json, fields::list, fields::member, fields::number;
 
 // A text for printing: at most 2000 bytes, indented lines joined to one, other control characters replaced by
 // '?'.
@@ -44,51 +43,37 @@ std::string printable(std::string_view given) {
 }
 
 std::string text(const Json& object, const char* key) {
-  return printable(raw_text(object, key));
-}
-
-template <typename T>
-T number(const Json& object, const char* key, T otherwise) {
-  const Json* value = member(object, key);
-  if (value == nullptr || !value->is_number()) return otherwise;
-  if constexpr (std::is_integral_v<T>) {
-    return value->is_number_unsigned() && value->get<std::uint64_t>() <= std::numeric_limits<T>::max()
-               ? value->get<T>()
-               : otherwise;
-  } else {
-    const T x = value->get<T>();
-    return std::isfinite(x) ? x : otherwise;
-  }
+  return printable(fields::text(object, key));
 }
 
 // A counter, which other programs may have written as a floating-point number.
-std::uint64_t count(const Json& object, const char* key) {
-  const double rounded = number(object, key, 0.0);
-  return number<std::uint64_t>(object, key,
-                               rounded >= 0 && rounded < 1.8e19 ? static_cast<std::uint64_t>(rounded) : 0);
+std::uint64_t counter(const Json& object, const char* key) {
+  const double rounded = number(object, key);
+  return count(object, key, rounded >= 0 && rounded < 1.8e19 ? static_cast<std::uint64_t>(rounded) : 0);
 }
 
 sim::Counters counters(const Json& totals) {
   sim::Counters out;
   const auto read = [&](const char* name, std::uint64_t sim::Counters::*field) {
-    out.*field = count(totals, name);
+    out.*field = counter(totals, name);
   };
   sim::for_each_sum(read);
   sim::for_each_maximum(read);
-  const Json* mix = member(totals, "mix");
-  for (std::size_t k = 0; mix != nullptr && k < sim::kInstructionKinds; ++k)
-    out.mix[k] = count(*mix, sim::kInstructionNames[k]);
+  for (std::size_t k = 0; k < sim::kInstructionKinds; ++k)
+    out.mix[k] = counter(member(totals, "mix"), sim::kInstructionNames[k]);
   return out;
+}
+
+// The number; 0 if it is too large.
+std::uint32_t narrow(std::uint64_t x) {
+  return x <= std::numeric_limits<std::uint32_t>::max() ? static_cast<std::uint32_t>(x) : 0;
 }
 
 std::array<std::uint32_t, 3> triple(const Json& object, const char* key) {
   std::array<std::uint32_t, 3> out{};
-  const Json* value = member(object, key);
-  if (value == nullptr || !value->is_array()) return out;
-  for (std::size_t i = 0; i < out.size() && i < value->size(); ++i)
-    if ((*value)[i].is_number_unsigned())
-      out[i] = static_cast<std::uint32_t>(std::min<std::uint64_t>((*value)[i].get<std::uint64_t>(),
-                                                                  std::numeric_limits<std::uint32_t>::max()));
+  const Json& sides = list(object, key);
+  for (std::size_t i = 0; i < out.size() && i < sides.size(); ++i)
+    if (sides[i].is_number_unsigned()) out[i] = narrow(sides[i].get<std::uint64_t>());
   return out;
 }
 
@@ -99,26 +84,15 @@ std::string label_of(const std::string& checker) {
   return "";
 }
 
-// "k03" for "void course::reduction::k03<int, Sum<int> >(int const*, …)".
-std::string plain_name(std::string kernel) {
-  constexpr std::string_view kAnonymous = "(anonymous namespace)::";
-  for (auto at = kernel.find(kAnonymous); at != std::string::npos; at = kernel.find(kAnonymous))
-    kernel.erase(at, kAnonymous.size());
-  kernel.resize(std::min(kernel.find_first_of("<("), kernel.size()));
-  kernel = kernel.substr(kernel.find_last_of(" :") + 1);
-  constexpr std::size_t kLongest = 60;
-  return kernel.size() <= kLongest ? kernel : kernel.substr(0, kLongest) + "…";
-}
-
 // The message of a finding. A long name of the kernel is replaced by a short one before anything is cut off,
 // so that it does not hide the line and the threads.
 std::string message_of(const Json& finding) {
-  std::string message(raw_text(finding, "message"));
-  const std::string_view kernel = raw_text(finding, "kernel");
+  std::string message(fields::text(finding, "message"));
+  const std::string_view kernel = fields::text(finding, "kernel");
   constexpr std::size_t kLong = 200;
   if (const auto at = kernel.size() > kLong ? message.find(kernel) : std::string::npos;
       at != std::string::npos)
-    message.replace(at, kernel.size(), plain_name(std::string(kernel.substr(0, 8 * kLong))));
+    message.replace(at, kernel.size(), short_kernel_name(std::string(kernel.substr(0, 8 * kLong))));
   return printable(message);
 }
 
@@ -161,38 +135,36 @@ std::string without_folders(std::string_view text) {
 SimReport read_sim_report(std::string_view json) {
   SimReport report;
   const Json root = Json::parse(json, nullptr, /*allow_exceptions=*/false);
-  const Json* totals = root.is_discarded() ? nullptr : member(root, "totals");
-  if (totals == nullptr || !totals->is_object()) return report;
+  const Json& totals = member(root, "totals");
+  if (!totals.is_object()) return report;
   report.readable = true;
   report.device = text(root, "device");
-  report.modelled_us = number(root, "modelled_us", 0.0);
-  report.memory_gb_per_s = number(root, "memory_gb_per_s", 0.0);
-  report.totals = counters(*totals);
-  if (const Json* traffic = member(root, "traffic"); traffic != nullptr)
-    report.traffic = {count(*traffic, "messages"), count(*traffic, "bytes_sent")};
-  report.fills = number<std::uint64_t>(root, "fills", 0);
-  if (const Json* findings = member(root, "findings"); findings != nullptr && findings->is_array()) {
-    for (const Json& entry : *findings) {
-      if (report.findings.size() == 100) break;
-      if (!entry.is_object()) continue;
-      SimFinding finding;
-      finding.checker = text(entry, "checker");
-      finding.kind = text(entry, "kind");
-      finding.kernel = text(entry, "kernel");
-      finding.file = text(entry, "file");
-      finding.line = number<std::uint32_t>(entry, "line", 0);
-      finding.other_file = text(entry, "other_file");
-      finding.other_line = number<std::uint32_t>(entry, "other_line", 0);
-      finding.object = text(entry, "object");
-      finding.message = message_of(entry);
-      finding.block = triple(entry, "block");
-      finding.thread = triple(entry, "thread");
-      finding.other_block = triple(entry, "other_block");
-      finding.other_thread = triple(entry, "other_thread");
-      finding.times = std::max(number<std::uint64_t>(entry, "times", 1), std::uint64_t{1});
-      finding.is_hint = text(entry, "severity") == "hint";
-      report.findings.push_back(std::move(finding));
-    }
+  report.modelled_us = number(root, "modelled_us");
+  report.memory_gb_per_s = number(root, "memory_gb_per_s");
+  report.totals = counters(totals);
+  const Json& traffic = member(root, "traffic");
+  report.traffic = {counter(traffic, "messages"), counter(traffic, "bytes_sent")};
+  report.fills = count(root, "fills");
+  for (const Json& entry : list(root, "findings")) {
+    if (report.findings.size() == 100) break;
+    if (!entry.is_object()) continue;
+    SimFinding finding;
+    finding.checker = text(entry, "checker");
+    finding.kind = text(entry, "kind");
+    finding.kernel = text(entry, "kernel");
+    finding.file = text(entry, "file");
+    finding.line = narrow(count(entry, "line"));
+    finding.other_file = text(entry, "other_file");
+    finding.other_line = narrow(count(entry, "other_line"));
+    finding.object = text(entry, "object");
+    finding.message = message_of(entry);
+    finding.block = triple(entry, "block");
+    finding.thread = triple(entry, "thread");
+    finding.other_block = triple(entry, "other_block");
+    finding.other_thread = triple(entry, "other_thread");
+    finding.times = std::max<std::uint64_t>(count(entry, "times", 1), 1);
+    finding.is_hint = text(entry, "severity") == "hint";
+    report.findings.push_back(std::move(finding));
   }
   return report;
 }
@@ -213,22 +185,20 @@ void add_numbers(Json& to, const Json& from) {
 }
 
 void keep_larger(Json& to, const Json& from, const char* key) {
-  const Json* value = member(from, key);
-  if (value == nullptr || !value->is_number()) return;
-  if (!to[key].is_number() || to[key].get<double>() < value->get<double>()) to[key] = *value;
+  const Json& value = member(from, key);
+  if (!value.is_number()) return;
+  if (!to[key].is_number() || to[key].get<double>() < value.get<double>()) to[key] = value;
 }
 
 // Adds the costs of one report's source lines to `lines`, which has each line of a kernel once.
 void add_lines(Json& lines, const Json& report) {
-  const Json* list = member(report, "lines");
-  if (list == nullptr || !list->is_array()) return;
   if (!lines.is_array()) lines = Json::array();
   const auto place_of = [](const Json& line) {
-    return std::tuple(text(line, "kernel"), text(line, "file"), number<std::uint64_t>(line, "line", 0));
+    return std::tuple(text(line, "kernel"), text(line, "file"), count(line, "line"));
   };
   std::map<std::tuple<std::string, std::string, std::uint64_t>, std::size_t> index;
   for (std::size_t i = 0; i < lines.size(); ++i) index.emplace(place_of(lines[i]), i);
-  for (const Json& line : *list) {
+  for (const Json& line : list(report, "lines")) {
     if (!line.is_object()) continue;
     const auto [at, is_new] = index.emplace(place_of(line), lines.size());
     if (is_new) {
@@ -249,29 +219,27 @@ std::string merged_report(std::string_view json) {
   if (all.is_discarded() || !all.is_array() || all.empty()) return "";
   Json merged;
   for (const Json& one : all) {
-    const Json *totals = member(one, "totals"), *traffic = member(one, "traffic");
-    if (totals == nullptr || !totals->is_object() || traffic == nullptr || !traffic->is_object()) return "";
+    const Json &totals = member(one, "totals"), &traffic = member(one, "traffic");
+    if (!totals.is_object() || !traffic.is_object()) return "";
     if (merged.is_null()) {
       merged = one;
       continue;
     }
     keep_larger(merged, one, "modelled_us");
     for (const char* key : {"operations", "messages", "bytes_sent"})
-      keep_larger(merged["traffic"], *traffic, key);
+      keep_larger(merged["traffic"], traffic, key);
     const Json before = merged["totals"];
-    add_numbers(merged["totals"], *totals);
+    add_numbers(merged["totals"], totals);
     sim::for_each_maximum([&](const char* key, std::uint64_t sim::Counters::*) {
       const auto kept = before.find(key);
       if (kept == before.end()) return;
       merged["totals"][key] = *kept;
-      keep_larger(merged["totals"], *totals, key);
+      keep_larger(merged["totals"], totals, key);
     });
-    if (const Json* fills = member(one, "fills"); fills != nullptr && fills->is_number_unsigned())
-      merged["fills"] = number<std::uint64_t>(merged, "fills", 0) + fills->get<std::uint64_t>();
+    merged["fills"] = count(merged, "fills") + count(one, "fills");
     if (merged.contains("lines")) add_lines(merged["lines"], one);
     for (const char* key : {"launches", "findings"})
-      if (const Json* list = member(one, key); list != nullptr && list->is_array())
-        for (const Json& entry : *list) merged[key].push_back(entry);
+      for (const Json& entry : list(one, key)) merged[key].push_back(entry);
   }
   return merged.dump(-1, ' ', false, Json::error_handler_t::replace);
 }
@@ -300,7 +268,7 @@ std::string one_line(const SimFinding& finding) {
     line.erase(at, kAdvice.size());
   if (!finding.kernel.empty()) {
     if (const auto at = line.find(finding.kernel); at != std::string::npos)
-      line.replace(at, finding.kernel.size(), plain_name(finding.kernel));
+      line.replace(at, finding.kernel.size(), short_kernel_name(finding.kernel));
   }
   if (!place.empty() && line.find(place) == std::string::npos) line = place + ": " + line;
   if (!finding.object.empty() && line.find(finding.object) == std::string::npos)

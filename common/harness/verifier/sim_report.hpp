@@ -72,6 +72,9 @@ struct SimReport {
 
 SimReport read_sim_report(std::string_view json);
 
+// "k03" for "void course::reduction::k03<int, Sum<int> >(int const*, …)".
+std::string short_kernel_name(std::string kernel);
+
 // One report for an array of the reports of several devices: launches, findings and the like of all of them;
 // totals are summed, and "steps" and "modelled_us" are those of the device with most. Of "traffic", the
 // messages and bytes are those of the device that sent most. "" if it is no such array.

@@ -330,5 +330,12 @@ TEST(SimReport, TakesTerminalEscapesOutOfTexts) {
   EXPECT_EQ(report.device, "a?[2Jb?");
 }
 
+TEST(KernelNames, LoseScopesAndParameters) {
+  EXPECT_EQ(short_kernel_name("void fake::k01_fold<int>(int const*)"), "k01_fold");
+  EXPECT_EQ(short_kernel_name("void fake::(anonymous namespace)::k01_fold<int>(int const*)"), "k01_fold");
+  EXPECT_EQ(short_kernel_name("fake::(anonymous namespace)::fold(int)"), "fold");
+  EXPECT_EQ(short_kernel_name("fold"), "fold");
+}
+
 }  // namespace
 }  // namespace course::lab

@@ -29,7 +29,6 @@ using cudaEvent_t = struct CUevent_st*;
 using cudaGraph_t = struct CUgraph_st*;
 using cudaGraphNode_t = struct CUgraphNode_st*;
 using cudaGraphExec_t = struct CUgraphExec_st*;
-using cudaUserObject_t = struct CUuserObject_st*;
 using cudaFunction_t = struct CUfunc_st*;
 using cudaKernel_t = struct CUkern_st*;
 using cudaLibrary_t = struct CUlib_st*;
@@ -54,11 +53,6 @@ struct cudaMemcpy3DParms {
   cudaArray_t dstArray; cudaPos dstPos; cudaPitchedPtr dstPtr;
   cudaExtent extent; cudaMemcpyKind kind;
 };
-struct cudaMemcpy3DPeerParms {
-  cudaArray_t srcArray; cudaPos srcPos; cudaPitchedPtr srcPtr; int srcDevice;
-  cudaArray_t dstArray; cudaPos dstPos; cudaPitchedPtr dstPtr; int dstDevice;
-  cudaExtent extent;
-};
 struct cudaPointerAttributes {
   cudaMemoryType type; int device; void* devicePointer; void* hostPointer; long reserved[8];
 };
@@ -76,18 +70,9 @@ enum cudaMemoryAdvise : unsigned {
   cudaMemAdviseSetReadMostly = 1, cudaMemAdviseUnsetReadMostly = 2, cudaMemAdviseSetPreferredLocation = 3,
   cudaMemAdviseUnsetPreferredLocation = 4, cudaMemAdviseSetAccessedBy = 5, cudaMemAdviseUnsetAccessedBy = 6,
 };
-enum cudaMemcpySrcAccessOrder : unsigned {
-  cudaMemcpySrcAccessOrderInvalid = 0, cudaMemcpySrcAccessOrderStream = 1
-};
-struct cudaMemcpyAttributes {
-  cudaMemcpySrcAccessOrder srcAccessOrder; cudaMemLocation srcLocHint; cudaMemLocation dstLocHint;
-  unsigned int flags;
-};
 
 // --- memory pools
 enum cudaMemPoolAttr : unsigned {
-  cudaMemPoolReuseFollowEventDependencies = 1, cudaMemPoolReuseAllowOpportunistic = 2,
-  cudaMemPoolReuseAllowInternalDependencies = 3,
   cudaMemPoolAttrReleaseThreshold = 4, cudaMemPoolAttrReservedMemCurrent = 5,
   cudaMemPoolAttrReservedMemHigh = 6,
   cudaMemPoolAttrUsedMemCurrent = 7, cudaMemPoolAttrUsedMemHigh = 8,
@@ -167,9 +152,6 @@ enum cudaStreamCaptureStatus : unsigned {
 enum cudaStreamCaptureMode : unsigned {
   cudaStreamCaptureModeGlobal = 0, cudaStreamCaptureModeThreadLocal = 1, cudaStreamCaptureModeRelaxed = 2
 };
-enum cudaStreamUpdateCaptureDependenciesFlags : unsigned {
-  cudaStreamAddCaptureDependencies = 0, cudaStreamSetCaptureDependencies = 1
-};
 
 // --- graphs
 enum cudaGraphNodeType : unsigned {
@@ -185,53 +167,13 @@ struct cudaGraphEdgeData { unsigned char from_port, to_port, type, reserved[5]; 
 struct cudaKernelNodeParams {
   void* func; dim3 gridDim; dim3 blockDim; unsigned int sharedMemBytes; void** kernelParams; void** extra;
 };
-struct cudaKernelNodeParamsV2 {
-  void* func; dim3 gridDim; dim3 blockDim; unsigned int sharedMemBytes; void** kernelParams; void** extra;
-};
 struct cudaMemsetParams {
   void* dst; size_t pitch; unsigned int value; unsigned int elementSize; size_t width; size_t height;
 };
-struct cudaMemsetParamsV2 {
-  void* dst; size_t pitch; unsigned int value; unsigned int elementSize; size_t width; size_t height;
-};
 struct cudaHostNodeParams { cudaHostFn_t fn; void* userData; };
-struct cudaHostNodeParamsV2 { cudaHostFn_t fn; void* userData; };
-struct cudaMemcpyNodeParams { int flags; int reserved[3]; cudaMemcpy3DParms copyParams; };
-struct cudaChildGraphNodeParams { cudaGraph_t graph; unsigned int ownership; };
-struct cudaEventRecordNodeParams { cudaEvent_t event; };
-struct cudaEventWaitNodeParams { cudaEvent_t event; };
 struct cudaMemAllocNodeParams {
   cudaMemPoolProps poolProps; const cudaMemAccessDesc* accessDescs; size_t accessDescCount; size_t bytesize;
   void* dptr;
-};
-struct cudaMemAllocNodeParamsV2 {
-  cudaMemPoolProps poolProps; const cudaMemAccessDesc* accessDescs; size_t accessDescCount; size_t bytesize;
-  void* dptr;
-};
-struct cudaMemFreeNodeParams { void* dptr; };
-struct cudaGraphNodeParams {
-  cudaGraphNodeType type;
-  int reserved0[3];
-  union {
-    long long reserved1[29];
-    cudaKernelNodeParamsV2 kernel;
-    cudaMemcpyNodeParams memcpy;
-    cudaMemsetParamsV2 memset;
-    cudaHostNodeParamsV2 host;
-    cudaChildGraphNodeParams graph;
-    cudaEventWaitNodeParams eventWait;
-    cudaEventRecordNodeParams eventRecord;
-    cudaMemAllocNodeParamsV2 alloc;
-    cudaMemFreeNodeParams free;
-  };
-  long long reserved2;
-};
-enum cudaGraphInstantiateResult : unsigned {
-  cudaGraphInstantiateSuccess = 0, cudaGraphInstantiateError = 1, cudaGraphInstantiateInvalidStructure = 2
-};
-struct cudaGraphInstantiateParams {
-  unsigned long long flags; cudaStream_t uploadStream; cudaGraphNode_t errNode_out;
-  cudaGraphInstantiateResult result_out;
 };
 enum { cudaGraphInstantiateFlagAutoFreeOnLaunch = 1 };
 enum cudaGraphExecUpdateResult : unsigned {
@@ -241,10 +183,6 @@ enum cudaGraphExecUpdateResult : unsigned {
 };
 struct cudaGraphExecUpdateResultInfo {
   cudaGraphExecUpdateResult result; cudaGraphNode_t errorNode; cudaGraphNode_t errorFromNode;
-};
-enum cudaGraphMemAttributeType : unsigned {
-  cudaGraphMemAttrUsedMemCurrent = 0, cudaGraphMemAttrUsedMemHigh = 1,
-  cudaGraphMemAttrReservedMemCurrent = 2, cudaGraphMemAttrReservedMemHigh = 3,
 };
 
 // --- libraries, driver entry points
@@ -263,11 +201,6 @@ enum cudaLimit : unsigned {
   cudaLimitDevRuntimeSyncDepth = 3,
   cudaLimitDevRuntimePendingLaunchCount = 4, cudaLimitMaxL2FetchGranularity = 5,
   cudaLimitPersistingL2CacheSize = 6,
-};
-enum cudaDeviceP2PAttr : unsigned {
-  cudaDevP2PAttrPerformanceRank = 1, cudaDevP2PAttrAccessSupported = 2,
-  cudaDevP2PAttrNativeAtomicSupported = 3,
-  cudaDevP2PAttrCudaArrayAccessSupported = 4,
 };
 enum cudaDeviceAttr : unsigned {
   cudaDevAttrMaxThreadsPerBlock = 1, cudaDevAttrMaxBlockDimX = 2, cudaDevAttrMaxBlockDimY = 3,

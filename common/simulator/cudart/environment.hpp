@@ -9,8 +9,8 @@
 //   SIM_REPORT=FILE        writes the JSON report to FILE at exit
 //   SIM_CHECK=1            all checks; findings on stderr at exit; errors change exit code 0 to 86
 //   SIM_CHECK_FD=9         with SIM_CHECK: see note_activity (host_checks.hpp)
-//   SIM_WATCHDOG=20        CPU seconds, summed over all threads, after which a launch is stopped; with checkers
-//                          kSlowdownByCheckers times as many
+//   SIM_WATCHDOG=20        CPU seconds, summed over all threads, after which a launch is stopped; with
+//                          checkers kSlowdownByCheckers times as many, until one has found an error
 //   SIM_VERBOSE=1          prints at start that this is a simulator
 //   SIM_QUIET=1            prints nothing
 // A value that makes no sense is reported and ignored, so that a typo does not stop a program.

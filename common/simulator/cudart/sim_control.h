@@ -58,6 +58,9 @@ enum SimMode {
 
 /* Sets what is observed from the next launch on: bits of SimMode. Returns 0. */
 int simSetMode(unsigned mode);
+/* Sets the calling thread's last error. Returns the one before. Unlike cudaGetLastError, it does not count as a
+ * look at the error by the program. */
+int simSwapLastError(int error);
 /* Work of the program cannot be run, for the reason in the message: a finding with SIM_CHECK=1, else a line on
  * stderr. The exit code becomes 86 if it would be 0. */
 int simReportMissing(const char* message);
@@ -85,9 +88,6 @@ int simConfine(const void* device_pointer, int to_parts);
 /* Keeps the bytes as they are, but makes the initialisation checker treat them as never written, as if they
  * had just been allocated. Set the mode first. Returns 0, or 1 when the range is not device memory. */
 int simForgetWrites(const void* device_pointer, size_t n_bytes);
-/* Writes the start and the size of the allocation that holds this address; either result pointer may be NULL.
- * Returns 0, or 1 when there is no such allocation. */
-int simFindAllocation(const void* pointer, void** base, size_t* n_bytes);
 /* Frees all memory that kernels have allocated with malloc. Returns 0. */
 int simEmptyHeap(void);
 

@@ -4,10 +4,8 @@
 #include <cstdio>
 #include <cstdlib>
 #include <string>
-#include <string_view>
 
 #include "debug/session.hpp"
-#include "sim/machine/builtins.hpp"
 
 namespace course::debug {
 namespace {
@@ -22,9 +20,6 @@ class AtStart {
     if (!channel.connect()) std::_Exit(2);
     session_ = new Session(std::move(channel));  // lives as long as the process
     sim::attachment = session_;
-    sim::print_listener = [](const sim::Warp& w, int lane, std::string_view text) {
-      session_->printed(w, lane, text);
-    };
     std::setvbuf(stdout, nullptr, _IOLBF, 0);  // output appears when it is written, though it goes to a file
     std::atexit([] { session_->program_ends(); });
   }

@@ -167,9 +167,6 @@ class Adapter:
         self.report_stop()
 
     def show_output(self) -> None:
-        for one in self.debugger.take_printed():
-            who = f"thread {one['thread']} of block {one['block']}"
-            self.say(f"{who} prints: {one['text'].rstrip()}\n", "stdout")
         if text := self.debugger.output():
             self.say(text, "stdout")
 
@@ -277,7 +274,7 @@ class Adapter:
         if arguments.get("frameId"):
             scene = self.reference(arguments, "frameId")["scene"]
         try:
-            where = self.debugger.ask({"do": "address", "expression": name, "values": True, **scene})
+            where = self.debugger.ask({"do": "address", "expression": name, **scene})
         except Refused as error:
             return {"dataId": None, "description": str(error)}
         data = json.dumps({**where, "text": name})

@@ -1,9 +1,8 @@
 # SPDX-License-Identifier: MIT
 """The debugger's half outside of the program: starts it on the debugger's libcudart, and travels in time.
 
-A program that is being debugged is one live process, and snapshots: sleeping copies of it at earlier times.
-Going back means to wake the nearest earlier snapshot and to run the copy forwards. README.md has the
-protocol.
+A program that is being debugged is one live process, and a snapshot: a sleeping copy of it at the first launch.
+Going back means to wake a copy of the snapshot and to run it forwards. README.md has the protocol.
 """
 
 import json
@@ -14,8 +13,6 @@ import socket
 import subprocess
 import tempfile
 
-SNAPSHOT_EVERY = 1 << 17  # events, at first
-MAX_SNAPSHOTS = 40
 NO_WAY_BACK = "This program cannot go back: it has several threads."
 # What is said of the reasons of a stop, and if it is one of n.
 REASONS = {
@@ -94,10 +91,6 @@ class Debugger:
         # A file, not a pipe: a snapshot that runs on writes the same bytes at the same place again.
         self.output_path = path / "output"
         self.shown = 0
-        self.printed: list[dict] = []  # what threads have printed and has not been shown
-        self.printed_until = -1  # the time up to which what threads print has been shown
-        # What has been shown so, by launch: the program writes it once more when a launch ends.
-        self.in_output: dict[int, str] = {}
         # A lab's program writes here which elements of its outputs are wrong.
         self.wrong_path = path / "wrong"
         variables = dict(os.environ, **(environment or {}))
@@ -110,7 +103,7 @@ class Debugger:
             self.process = subprocess.Popen(command, stdout=output, env=variables, cwd=cwd, **how)
         self.live: Connection | None = None
         self.live_pid = self.process.pid
-        self.snapshots: list[tuple[int, Connection]] = []
+        self.snapshot: Connection | None = None
         self.breakpoints: dict[int, dict] = {}
         self.watches: dict[int, dict] = {}
         self.next_id = 1
@@ -119,8 +112,6 @@ class Debugger:
         self.last: dict | None = None
         self.writes: dict[str, dict] = {}
         self.first_time = self.known_end = self.launches = 0
-        self.travels = False
-        self.snapshot_every = SNAPSHOT_EVERY
 
     # --- processes
 
@@ -147,45 +138,30 @@ class Debugger:
         self.wait()
         if "exited" not in self.stop:
             self.first_time = self.stop["time"]
-            self.take_snapshot()
+            if self.ask({"do": "snapshot"})["made"] and (accepted := self.accept(10)):
+                self.snapshot = accepted[1]
         return self.stop
 
-    def take_snapshot(self) -> None:
-        wanted = self.ask({"do": "snapshot"})["snapshots"]
-        self.travels = wanted > 0
-        self.collect_snapshots(wanted)
-
-    def collect_snapshots(self, wanted: int) -> None:
-        """Accepts the connections of the snapshots that the live process has announced."""
-        for _ in range(wanted):
-            accepted = self.accept(10)
-            if accepted is None:
-                break
-            self.snapshots.append((accepted[0]["snapshot"], accepted[1]))
-        self.snapshots.sort(key=lambda s: s[0])
-        while len(self.snapshots) > MAX_SNAPSHOTS:
-            # Drop the one whose neighbours are closest, never the first.
-            times = [time for time, _ in self.snapshots]
-            gaps = [(times[k + 1] - times[k - 1], k) for k in range(1, len(times) - 1)]
-            self.snapshots.pop(min(gaps)[1])[1].close()
-
-    def resume(self, snapshot: tuple[int, Connection]) -> None:
+    def resume(self) -> None:
+        """Makes a copy of the snapshot the live process."""
+        if self.snapshot is None:
+            raise Refused(NO_WAY_BACK if self.first_time else "No kernel was launched.")
         if self.live is not None:
             self.live.close()
-        snapshot[1].send("resume")
+        self.snapshot.send("resume")
         accepted = self.accept(10)
         if accepted is None:
             raise Ended
         self.live, self.live_pid = accepted[1], accepted[0]["pid"]
         self.is_set_up = False
-        self.stop = {}
+        self.stop, self.writes = {}, {}
         self.stop = self.ask({"do": "where"})
 
     def close(self) -> None:
-        for connection in [self.live, *(c for _, c in self.snapshots)]:
+        for connection in (self.live, self.snapshot):
             if connection is not None:
                 connection.close()
-        self.live, self.snapshots = None, []
+        self.live = self.snapshot = None
         try:
             self.process.wait(2)
         except subprocess.TimeoutExpired:
@@ -195,32 +171,12 @@ class Debugger:
         self.folder.cleanup()
 
     def output(self) -> str:
-        """What the program has written since the last call, each byte once however often it is executed, and
-        without what take_printed has given: the simulator writes that at the launch's end."""
+        """What the program has written since the last call, each byte once however often it is executed."""
         with open(self.output_path, "rb") as file:
             file.seek(self.shown)
             new = file.read()
         self.shown += len(new)
-        text = new.decode(errors="replace")
-        at = 0
-        for launch, known in sorted(self.in_output.items()):
-            if (found := text.find(known, at)) >= 0:
-                text, at = text[:found] + text[found + len(known) :], found
-                del self.in_output[launch]
-        return text
-
-    def note_printed(self, printed: list[dict]) -> None:
-        """Keeps what threads have printed, each statement's execution once, however often time passes it."""
-        new = [p for p in printed if p["time"] > self.printed_until]
-        if new:
-            self.printed += new
-            self.printed_until = new[-1]["time"]
-
-    def take_printed(self) -> list[dict]:
-        taken, self.printed = self.printed, []
-        for one in taken:
-            self.in_output[one["launch"]] = self.in_output.get(one["launch"], "") + one["text"]
-        return taken
+        return new.decode(errors="replace")
 
     # --- questions
 
@@ -263,11 +219,7 @@ class Debugger:
         noted."""
         if not self.is_set_up:
             self.set_up()
-        message = {"do": "go", **goal}
-        if self.travels:
-            message["snapshot_every"] = self.snapshot_every
-            message["snapshot_from"] = self.snapshots[-1][0] + self.snapshot_every
-        self.send(message)
+        self.send({"do": "go", **goal})
         return self.wait()
 
     def wait(self) -> dict:
@@ -288,11 +240,9 @@ class Debugger:
                 self.launches = max(self.launches, message["launch"])
                 continue
             break
-        self.collect_snapshots(message.get("snapshots", 0))
         self.stop = message["stopped"] if "stopped" in message else message
         self.last = message.get("last")
         self.writes = message.get("writes") or {}
-        self.note_printed(message.get("printed") or [])
         return self.stop
 
     def move(self, forwards: bool, **goal: object) -> dict:
@@ -310,12 +260,8 @@ class Debugger:
         """To the state at `time`, forwards or backwards."""
         if time < self.first_time:
             raise Refused(f"The first launch begins at time {self.first_time}; there is nothing before it.")
-        now = self.stop["time"]
-        earlier = [s for s in self.snapshots if s[0] <= time]
-        if "exited" in self.stop or time < now or (earlier and earlier[-1][0] > now):
-            if not earlier:
-                raise Refused(NO_WAY_BACK)
-            self.resume(earlier[-1])
+        if "exited" in self.stop or time < self.stop["time"]:
+            self.resume()
         if self.stop["time"] < time:
             self.run(until=time)
         if why is not None and "exited" not in self.stop:
@@ -324,47 +270,29 @@ class Debugger:
                 self.stop["focus"] = focus
         return self.stop
 
-    def check_way_back(self) -> None:
-        if not self.travels:
-            raise Refused(NO_WAY_BACK if self.first_time else "No kernel was launched.")
-
-    def find_last(self, before: int, **goal: object) -> dict | None:
-        """The last event before the time `before` that `goal` asks for. Moves the live process."""
-        self.check_way_back()
-        bound = before
-        # A run may add snapshots and drop others, so the next one is chosen anew.
-        while earlier := [s for s in self.snapshots if s[0] < bound - 1]:
-            self.resume(earlier[-1])
-            self.run(until=bound - 1, collect_before=bound, **goal)
-            if self.last:
-                return self.last
-            bound = earlier[-1][0] + 1
-        return None
-
     def run_back(self, **goal: object) -> dict:
         """To the last event before now that `goal` asks for, or to the first launch."""
         now = self.stop["time"]
-        found = self.find_last(now, **goal)
-        if found is None:
-            return self.goto(self.first_time, [{"kind": "beginning"}])
-        return self.goto(found["time"], found["why"], {k: found[k] for k in ("block", "warp", "lane")})
+        self.resume()
+        if now - 1 > self.first_time:
+            self.run(until=now - 1, collect_before=now, **goal)
+            if found := self.last:
+                focus = {k: found[k] for k in ("block", "warp", "lane")}
+                return self.goto(found["time"], found["why"], focus)
+        return self.goto(self.first_time, [{"kind": "beginning"}])
 
     def last_writes(self, places: list[dict], before: int) -> dict[int, dict]:
         """Who wrote each of these places in memory last before a time, by its position in the list. Moves the
         live process."""
-        self.check_way_back()
-        found: dict[int, dict] = {}
         mine = self.watches
         self.watches = {k: {**place, "id": k} for k, place in enumerate(places)}
         try:
-            while len(found) < len(places) and (earlier := [s for s in self.snapshots if s[0] < before]):
-                self.resume(earlier[-1])
+            self.resume()
+            if before > self.first_time:
                 self.run(until=before)
-                found = {int(k): write for k, write in self.writes.items()} | found
-                before = earlier[-1][0]
+            return {int(k): write for k, write in self.writes.items()}
         finally:
             self.watches, self.is_set_up = mine, False
-        return found
 
     def first_wrong_store(self) -> dict:
         """To the store that made an element of a lab's output wrong: of the last stores to wrong elements the
@@ -374,7 +302,7 @@ class Debugger:
             self.run()  # to its end
         lines = self.wrong_path.read_text().splitlines() if self.wrong_path.is_file() else []
         if not lines or lines[0] == "right":
-            if self.travels:
+            if self.snapshot:
                 self.goto(now)
             none = "The program has not come to a result that could be wrong: only a lab's case has one, and only "
             raise Refused("The result is right." if lines else f"{none}if no kernel fails.")

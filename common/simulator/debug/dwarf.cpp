@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: MIT
-// Reading order: Sections (text to bytes), Reader::read (bytes to entries), then types and scopes.
+// Reading order: read_sections (text to bytes), Reader::read (bytes to entries), then types and scopes. The
+// reader knows those forms, tags and attributes that nvcc writes.
 #include "debug/dwarf.hpp"
 
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <charconv>
-#include <optional>
+#include <cctype>
+#include <cstdlib>
+#include <sstream>
 #include <stdexcept>
 #include <unordered_map>
 #include <utility>
@@ -27,113 +29,40 @@ struct Section {
   std::unordered_map<std::size_t, std::pair<std::string, std::uint64_t>> symbols;  // at, name, addend
 };
 
-struct Sections {
-  std::map<std::string, Section, std::less<>> by_name;
-  std::map<std::string, std::uint64_t, std::less<>> labels;  // inside sections: their offset
-};
+using Sections = std::map<std::string, Section, std::less<>>;
 
-bool is_space(char c) {
-  return c == ' ' || c == '\t' || c == '\n' || c == '\r';
-}
-bool ends_word(char c) {
-  return is_space(c) || c == ',' || c == '{' || c == '}' || c == '+' || c == ':';
-}
-
-class Words {
- public:
-  explicit Words(std::string_view text) : text_(text) {}
-  // The next word or punctuation mark; "" at the end.
-  std::string_view next() {
-    skip();
-    if (at_ >= text_.size()) return {};
-    const std::size_t begin = at_++;
-    if (!ends_word(text_[begin]))
-      while (at_ < text_.size() && !ends_word(text_[at_])) ++at_;
-    return text_.substr(begin, at_ - begin);
-  }
-  std::string_view peek() {
-    const std::size_t before = at_;
-    const std::string_view word = next();
-    at_ = before;
-    return word;
-  }
-
- private:
-  void skip() {
-    while (at_ < text_.size()) {
-      if (is_space(text_[at_]))
-        ++at_;
-      else if (text_.substr(at_, 2) == "//")
-        at_ = std::min(text_.find('\n', at_), text_.size());
-      else
-        return;
-    }
-  }
-  std::string_view text_;
-  std::size_t at_ = 0;
-};
-
-std::optional<std::int64_t> number_in(std::string_view word) {
-  const bool negative = word.starts_with('-');
-  if (negative) word.remove_prefix(1);
-  const bool hex = word.starts_with("0x") || word.starts_with("0X");
-  if (hex) word.remove_prefix(2);
+// A number, or a symbol with an offset: "108", "$L__tmp1", ".debug_loc+64".
+void add(Section& section, std::size_t width, const std::string& word) {
   std::uint64_t value = 0;
-  const auto [end, error] = std::from_chars(word.data(), word.data() + word.size(), value, hex ? 16 : 10);
-  if (word.empty() || error != std::errc{} || end != word.data() + word.size()) return {};
-  return static_cast<std::int64_t>(negative ? 0 - value : value);
-}
-
-void read_section(Words& words, Section& section, Sections& all) {
-  if (words.next() != "{") throw Malformed("a section does not begin with a brace");
-  std::size_t width = 1;
-  while (true) {
-    std::string_view word = words.next();
-    if (word.empty()) throw Malformed("a section has no end");
-    if (word == "}") return;
-    if (word == ",") continue;
-    if (word == ".b8" || word == ".b16" || word == ".b32" || word == ".b64") {
-      width = static_cast<std::size_t>(*number_in(word.substr(2))) / 8;
-      continue;
-    }
-    if (words.peek() == ":") {
-      words.next();
-      all.labels.emplace(std::string(word), section.bytes.size());
-      continue;
-    }
-    std::uint64_t value = 0;
-    if (const auto number = number_in(word)) {
-      value = static_cast<std::uint64_t>(*number);
-    } else {
-      std::uint64_t addend = 0;
-      if (words.peek() == "+") {
-        words.next();
-        const auto more = number_in(words.next());
-        if (!more) throw Malformed("an offset is not a number");
-        addend = static_cast<std::uint64_t>(*more);
-      }
-      section.symbols.emplace(section.bytes.size(), std::pair(std::string(word), addend));
-      value = addend;
-    }
-    for (std::size_t k = 0; k < width; ++k)
-      section.bytes.push_back(static_cast<char>(k < 8 ? value >> (8 * k) & 0xff : 0));
+  if (std::isdigit(static_cast<unsigned char>(word[0])) != 0 || word[0] == '-') {
+    value = std::strtoull(word.c_str(), nullptr, 0);
+  } else {
+    const std::size_t plus = std::min(word.find('+'), word.size());
+    value = std::strtoull(word.c_str() + std::min(plus + 1, word.size()), nullptr, 0);
+    section.symbols.emplace(section.bytes.size(), std::pair(word.substr(0, plus), value));
   }
+  for (std::size_t k = 0; k < width; ++k) section.bytes.push_back(static_cast<char>(value >> (8 * k) & 0xff));
 }
 
+// nvcc writes each directive on a line of its own.
 Sections read_sections(std::string_view ptx) {
   Sections all;
-  constexpr std::string_view kDirective = ".section";
-  for (std::size_t at = ptx.find(kDirective); at != std::string_view::npos;
-       at = ptx.find(kDirective, at + 1)) {
-    // Only at the beginning of a line, so not in a comment or a string.
-    const std::size_t line = at == 0 ? 0 : ptx.find_last_of('\n', at - 1) + 1;
-    if (std::any_of(ptx.begin() + static_cast<std::ptrdiff_t>(line),
-                    ptx.begin() + static_cast<std::ptrdiff_t>(at), [](char c) { return !is_space(c); }))
-      continue;
-    Words words(ptx.substr(at + kDirective.size()));
-    const std::string name(words.next());
-    while (!words.peek().empty() && words.peek() != "{") words.next();  // flags
-    if (name.starts_with(".debug_")) read_section(words, all.by_name[name], all);
+  Section* section = nullptr;
+  std::istringstream lines{std::string(ptx.substr(std::min(ptx.find(".section"), ptx.size())))};
+  for (std::string line; std::getline(lines, line);) {
+    std::istringstream words(line);
+    std::string directive, word;
+    words >> directive;
+    if (directive == ".section") {
+      words >> word;
+      section = &all[word];
+    } else if (directive == "}") {
+      section = nullptr;
+    } else if (section != nullptr && directive.starts_with(".b")) {
+      const std::size_t bits = std::strtoull(directive.c_str() + 2, nullptr, 10);
+      while (std::getline(words >> std::ws, word, ','))
+        if (!word.empty()) add(*section, std::min<std::size_t>(bits, 64) / 8, word);
+    }
   }
   return all;
 }
@@ -142,18 +71,15 @@ Sections read_sections(std::string_view ptx) {
 
 enum Tag : std::uint64_t {
   kArray = 0x01,
-  kClass = 0x02,
   kEnumeration = 0x04,
   kParameter = 0x05,
   kBlock = 0x0b,
   kMember = 0x0d,
   kPointer = 0x0f,
   kReference = 0x10,
-  kCompileUnit = 0x11,
   kStruct = 0x13,
   kTypedef = 0x16,
   kUnion = 0x17,
-  kInheritance = 0x1c,
   kInlined = 0x1d,
   kSubrange = 0x21,
   kBase = 0x24,
@@ -163,8 +89,6 @@ enum Tag : std::uint64_t {
   kVariable = 0x34,
   kVolatile = 0x35,
   kRestrict = 0x37,
-  kNamespace = 0x39,
-  kRvalueReference = 0x42,
 };
 enum Attribute : std::uint64_t {
   kLocation = 0x02,
@@ -179,14 +103,13 @@ enum Attribute : std::uint64_t {
   kMemberLocation = 0x38,
   kDeclarationLine = 0x3b,
   kEncoding = 0x3e,
-  kSpecification = 0x47,
   kType = 0x49,
 };
 
 struct Field {
-  std::uint64_t number = 0;
-  std::string text;    // a string, the bytes of a block, or the name of a symbol
-  std::size_t at = 0;  // where the bytes begin in .debug_info
+  std::uint64_t number = 0;  // of a block: its bytes
+  std::string text;          // a string, or the name of a symbol
+  std::size_t at = 0;        // where a block begins in .debug_info
   bool is_block = false;
 };
 
@@ -211,7 +134,7 @@ class Reader {
     if (section(".debug_abbrev") == nullptr) throw Malformed(".debug_abbrev is missing");
     for (std::size_t at = 0; at < info->bytes.size();) at = read_unit(at);
     for (const std::size_t unit : units_)
-      for (const std::size_t child : entry(unit).children) top_level(child, "");
+      for (const std::size_t child : entry(unit).children) top_level(entry(child));
     return std::move(out_);
   }
 
@@ -254,31 +177,17 @@ class Reader {
       at = end + 1;
       return text;
     }
-    std::string block(std::uint64_t n) {
-      if (n > section.bytes.size() - at) throw Malformed("a block ends too late");
-      std::string bytes = section.bytes.substr(at, n);
-      at += n;
-      return bytes;
-    }
   };
 
   const Section* section(std::string_view name) const {
-    const auto it = sections_.by_name.find(name);
-    return it == sections_.by_name.end() ? nullptr : &it->second;
+    const auto it = sections_.find(name);
+    return it == sections_.end() ? nullptr : &it->second;
   }
   const Entry& entry(std::size_t offset) const {
     const auto it = entries_.find(offset);
     if (it == entries_.end()) throw Malformed(fmt::format("there is no entry at {}", offset));
     return it->second;
   }
-  // The value of a symbol inside the sections: `.debug_loc+10` or a label.
-  std::uint64_t offset_at(const Section& where, std::size_t at, std::uint64_t number) const {
-    const auto it = where.symbols.find(at);
-    if (it == where.symbols.end()) return number;
-    const auto label = sections_.labels.find(it->second.first);
-    return it->second.second + (label == sections_.labels.end() ? 0 : label->second);
-  }
-
   struct Abbreviation {
     std::uint64_t tag;
     bool has_children;
@@ -309,10 +218,9 @@ class Reader {
     // The length may count a few bytes more than there are: nvcc includes padding.
     const std::size_t end = std::min<std::size_t>(begin + 4 + length, info.bytes.size());
     const std::uint64_t version = c.fixed(2);
-    if (version < 2 || version > 4) throw Malformed(fmt::format("DWARF {} is unknown", version));
-    const std::size_t table_at = c.at;
-    const auto table = abbreviations(offset_at(info, table_at, c.fixed(4)));
-    const std::uint64_t address_bytes = c.fixed(1);
+    if (version != 2) throw Malformed(fmt::format("DWARF {} is unknown", version));
+    const auto table = abbreviations(c.fixed(4));
+    if (c.fixed(1) != 8) throw Malformed("addresses have 8 bytes");
     std::vector<std::size_t> open;  // entries whose children are being read
     while (c.at < end) {
       const std::size_t at = c.at;
@@ -326,8 +234,7 @@ class Reader {
       if (found == table.end()) throw Malformed(fmt::format("abbreviation {} is unknown", code));
       Entry e;
       e.tag = found->second.tag;
-      for (const auto& [attribute, form] : found->second.fields)
-        e.fields[attribute] = field(c, form, begin, address_bytes);
+      for (const auto& [attribute, form] : found->second.fields) e.fields[attribute] = field(c, form, begin);
       entries_[at] = std::move(e);
       if (open.empty())
         units_.push_back(at);
@@ -343,59 +250,28 @@ class Reader {
     return end;
   }
 
-  Field field(Cursor& c, std::uint64_t form, std::size_t unit, std::uint64_t address_bytes) const {
+  static Field field(Cursor& c, std::uint64_t form, std::size_t unit) {
     Field f;
-    const auto take_block = [&](std::uint64_t n) {
-      f.is_block = true;
-      f.at = c.at;
-      f.text = c.block(n);
-    };
-    const auto take = [&](std::size_t n) {
-      f.at = c.at;
-      f.number = c.fixed(n);
-      if (const auto it = c.section.symbols.find(f.at); it != c.section.symbols.end())
-        f.text = it->second.first;
-    };
     switch (form) {
-      case 0x01: take(address_bytes); break;
-      case 0x03: take_block(c.fixed(2)); break;
-      case 0x04: take_block(c.fixed(4)); break;
-      case 0x05: take(2); break;
-      case 0x06:
-        take(4);
-        f.number = offset_at(c.section, f.at, f.number);
+      case 0x01:  // an address
+        if (const auto it = c.section.symbols.find(c.at); it != c.section.symbols.end())
+          f.text = it->second.first;
+        c.fixed(8);
         break;
-      case 0x07: take(8); break;
+      case 0x05: f.number = c.fixed(2); break;
+      case 0x06: f.number = c.fixed(4); break;
       case 0x08: f.text = c.string(); break;
-      case 0x09:
-      case 0x18: take_block(c.uleb()); break;
-      case 0x0a: take_block(c.fixed(1)); break;
+      case 0x0a:
+        f.is_block = true;
+        f.number = c.fixed(1);
+        f.at = c.at;
+        c.fixed(f.number);
+        break;
       case 0x0b:
-      case 0x0c: take(1); break;
+      case 0x0c: f.number = c.fixed(1); break;
       case 0x0d: f.number = static_cast<std::uint64_t>(c.sleb()); break;
-      case 0x0e: {
-        take(4);
-        const Section* strings = section(".debug_str");
-        if (strings == nullptr) throw Malformed(".debug_str is missing");
-        Cursor at{*strings, offset_at(c.section, f.at, f.number)};
-        f.text = at.string();
-        break;
-      }
       case 0x0f: f.number = c.uleb(); break;
-      case 0x10:
-        take(4);
-        f.number = offset_at(c.section, f.at, f.number);
-        break;
-      case 0x11: f.number = unit + c.fixed(1); break;
-      case 0x12: f.number = unit + c.fixed(2); break;
       case 0x13: f.number = unit + c.fixed(4); break;
-      case 0x14: f.number = unit + c.fixed(8); break;
-      case 0x15: f.number = unit + c.uleb(); break;
-      case 0x17:
-        take(4);
-        f.number = offset_at(c.section, f.at, f.number);
-        break;
-      case 0x19: f.number = 1; break;
       default: throw Malformed(fmt::format("form {:#x} is unknown", form));
     }
     return f;
@@ -411,17 +287,10 @@ class Reader {
     const Field* f = e.find(attribute);
     return f == nullptr ? 0 : f->number;
   }
-  // With what the entry refers to: the declaration of a member function, the origin of an inlined variable.
+  // Also what the entry has from its origin: that of an inlined call is the function.
   const Field* inherited(const Entry& e, std::uint64_t attribute) const {
-    const Entry* at = &e;
-    for (int k = 0; k < 4; ++k) {
-      if (const Field* f = at->find(attribute)) return f;
-      const Field* next = at->find(kOrigin);
-      if (next == nullptr) next = at->find(kSpecification);
-      if (next == nullptr) return nullptr;
-      at = &entry(next->number);
-    }
-    return nullptr;
+    const Field *own = e.find(attribute), *origin = e.find(kOrigin);
+    return own != nullptr || origin == nullptr ? own : entry(origin->number).find(attribute);
   }
   // Variables and enumerators of namespaces and classes have mangled names.
   std::string name_of(const Entry& e) const {
@@ -448,7 +317,6 @@ class Reader {
         t.target = type_of(e);
         break;
       case kReference:
-      case kRvalueReference:
         t.kind = Type::Kind::reference;
         t.bytes = 8;
         t.target = type_of(e);
@@ -459,19 +327,18 @@ class Reader {
           if (const Entry& c = entry(child); c.tag == kEnumerator)
             t.enumerators[static_cast<std::int64_t>(number_of(c, kConstValue))] = name_of(c);
         break;
-      case kClass:
       case kStruct:
       case kUnion:
         t.kind = Type::Kind::record;
         for (const std::size_t child : e.children) {
           const Entry& c = entry(child);
-          if (c.tag != kMember && c.tag != kInheritance) continue;
+          if (c.tag != kMember) continue;
           const Field* where = c.find(kMemberLocation);
           if (where == nullptr && e.tag != kUnion) continue;  // a static member
           const Type* type = type_of(c);
           // A base class is a member whose name begins like this.
           std::string name = name_of(c);
-          if (c.tag == kInheritance || name.starts_with("__b_")) name.clear();
+          if (name.starts_with("__b_")) name.clear();
           if (type != nullptr) t.members.push_back({std::move(name), type, offset_in(where)});
         }
         break;
@@ -493,13 +360,11 @@ class Reader {
     }
   }
 
-  // A member's offset: a number, or the expression DW_OP_plus_uconst.
+  // A member's offset: the expression DW_OP_plus_uconst.
   std::uint64_t offset_in(const Field* f) const {
     if (f == nullptr) return 0;
-    if (!f->is_block) return f->number;
     Cursor c{*section(".debug_info"), f->at};
-    const std::uint64_t op = c.fixed(1);
-    if (op != 0x23 && op != 0x10) throw Malformed("a member's place is unknown");
+    if (!f->is_block || c.fixed(1) != 0x23) throw Malformed("a member's place is unknown");
     return c.uleb();
   }
 
@@ -551,7 +416,7 @@ class Reader {
   }
 
   std::vector<Variable::Range> ranges_of(const Field& f) const {
-    if (f.is_block) return {{"", "", place_in(*section(".debug_info"), f.at, f.text.size())}};
+    if (f.is_block) return {{"", "", place_in(*section(".debug_info"), f.at, f.number)}};
     const Section* lists = section(".debug_loc");
     if (lists == nullptr) throw Malformed(".debug_loc is missing");
     std::vector<Variable::Range> ranges;
@@ -566,20 +431,17 @@ class Reader {
     }
   }
 
-  bool add_variable(std::vector<Variable>& to, const Entry& e, const std::string& prefix = "") {
+  void add_variable(std::vector<Variable>& to, const Entry& e) {
     const Field* where = e.find(kLocation);
     const Field* type = inherited(e, kType);
     Variable v;
     v.name = name_of(e);
-    if (where == nullptr || type == nullptr || v.name.empty()) return false;
-    v.name = prefix + v.name;
+    if (where == nullptr || type == nullptr || v.name.empty()) return;
     v.type = type_at(type->number);
     if (const Field* line = inherited(e, kDeclarationLine)) v.line = static_cast<std::uint32_t>(line->number);
     v.is_parameter = e.tag == kParameter;
     v.ranges = ranges_of(*where);
-    if (v.type == nullptr) return false;
-    to.push_back(std::move(v));
-    return true;
+    if (v.type != nullptr) to.push_back(std::move(v));
   }
 
   void fill(Scope& scope, const Entry& e) {
@@ -597,14 +459,9 @@ class Reader {
     }
   }
 
-  void top_level(std::size_t offset, const std::string& prefix) {
-    const Entry& e = entry(offset);
-    if (e.tag == kNamespace) {
-      const std::string name = name_of(e);
-      for (const std::size_t child : e.children)
-        top_level(child, name.empty() ? prefix : prefix + name + "::");
-    } else if (e.tag == kVariable) {
-      add_variable(out_.globals, e, prefix);
+  void top_level(const Entry& e) {
+    if (e.tag == kVariable) {
+      add_variable(out_.globals, e);
     } else if (e.tag == kFunction && e.find(kLowPc) != nullptr) {
       Scope scope;
       scope.function = name_of(e);

@@ -178,12 +178,12 @@ class Parser {
     if (!(pa || is_number(*a.type)) || !(pb || is_number(*b.type)))
       throw Failure(fmt::format("\"{}\" needs numbers", mark));
     if (a.type->kind == Kind::floating || b.type->kind == Kind::floating)
-      return of_reals(mark, real_of(a), real_of(b));
+      return applied(kDouble, mark, real_of(a), real_of(b));
     const bool is_unsigned = pa || pb || (!is_signed(*a.type) && a.type->bytes == 8) ||
                              (!is_signed(*b.type) && b.type->bytes == 8);
-    return is_unsigned ? of_integers<std::uint64_t>(kUnsignedLong, mark, bits_of(a), bits_of(b))
-                       : of_integers<std::int64_t>(kLong, mark, static_cast<std::int64_t>(bits_of(a)),
-                                                   static_cast<std::int64_t>(bits_of(b)));
+    return is_unsigned ? applied<std::uint64_t>(kUnsignedLong, mark, bits_of(a), bits_of(b))
+                       : applied<std::int64_t>(kLong, mark, static_cast<std::int64_t>(bits_of(a)),
+                                               static_cast<std::int64_t>(bits_of(b)));
   }
 
   Value move_pointer(std::string_view mark, const Value& a, const Value& b) const {
@@ -197,42 +197,36 @@ class Parser {
     return value_of(*pointer.type, mark == "+" ? bits_of(pointer) + distance : bits_of(pointer) - distance);
   }
 
-  static Value of_reals(std::string_view mark, double a, double b) {
-    if (mark == "+") return value_of(kDouble, a + b);
-    if (mark == "-") return value_of(kDouble, a - b);
-    if (mark == "*") return value_of(kDouble, a * b);
-    if (mark == "/") return value_of(kDouble, a / b);
+  template <typename T>
+  static Value applied(const Type& type, std::string_view mark, T a, T b) {
+    // Integers with a sign wrap, too.
+    using Wrapping = std::conditional_t<std::is_integral_v<T>, std::uint64_t, T>;
+    const auto wa = static_cast<Wrapping>(a), wb = static_cast<Wrapping>(b);
+    if (mark == "+") return value_of(type, wa + wb);
+    if (mark == "-") return value_of(type, wa - wb);
+    if (mark == "*") return value_of(type, wa * wb);
     if (mark == "==") return truth(a == b);
     if (mark == "!=") return truth(a != b);
     if (mark == "<") return truth(a < b);
     if (mark == ">") return truth(a > b);
     if (mark == "<=") return truth(a <= b);
     if (mark == ">=") return truth(a >= b);
+    if constexpr (std::is_integral_v<T>) return of_integers(type, mark, a, b);
+    if (mark == "/") return value_of(type, wa / wb);
     throw Failure(fmt::format("\"{}\" needs integers", mark));
   }
 
   template <typename T>
   static Value of_integers(const Type& type, std::string_view mark, T a, T b) {
     const auto ua = static_cast<std::uint64_t>(a), ub = static_cast<std::uint64_t>(b);
-    if (mark == "+") return value_of(type, ua + ub);
-    if (mark == "-") return value_of(type, ua - ub);
-    if (mark == "*") return value_of(type, ua * ub);
-    if (mark == "/" || mark == "%") {
-      if (b == 0) throw Failure("division by zero");
-      if (std::is_signed_v<T> && ub == ~std::uint64_t{0}) return value_of(type, mark == "/" ? 0 - ua : 0);
-      return value_of(type, mark == "/" ? a / b : a % b);
-    }
     if (mark == "&") return value_of(type, ua & ub);
     if (mark == "|") return value_of(type, ua | ub);
     if (mark == "^") return value_of(type, ua ^ ub);
     if (mark == "<<") return value_of(type, ua << (ub & 63));
     if (mark == ">>") return value_of(type, a >> (ub & 63));
-    if (mark == "==") return truth(a == b);
-    if (mark == "!=") return truth(a != b);
-    if (mark == "<") return truth(a < b);
-    if (mark == ">") return truth(a > b);
-    if (mark == "<=") return truth(a <= b);
-    return truth(a >= b);
+    if (b == 0) throw Failure("division by zero");
+    if (std::is_signed_v<T> && ub == ~std::uint64_t{0}) return value_of(type, mark == "/" ? 0 - ua : 0);
+    return value_of(type, mark == "/" ? a / b : a % b);
   }
 
   Value unary() {

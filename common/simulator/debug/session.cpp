@@ -14,6 +14,7 @@
 #include <cerrno>
 #include <cstring>
 #include <filesystem>
+#include <functional>
 #include <iterator>
 #include <set>
 #include <stdexcept>
@@ -177,22 +178,9 @@ void Session::program_ends() {
 
 // How a run has ended, with what it has noted.
 void Session::send(Json message) {
-  message["snapshots"] = n_snapshots_;
   message["last"] = last_;
   message["writes"] = writes_;
-  message["printed"] = printed_;
   channel_.send(message.dump(-1, ' ', false, Json::error_handler_t::replace));
-}
-
-void Session::printed(const sim::Warp& w, int lane, std::string_view text) {
-  constexpr std::size_t kMax = 10000;
-  const std::uint32_t thread = w.number * sim::kLanes + static_cast<std::uint32_t>(lane);
-  if (printed_.size() < kMax)
-    printed_.push_back({{"time", now_},
-                        {"launch", launch_},
-                        {"block", w.block->linear},
-                        {"thread", thread},
-                        {"text", text}});
 }
 
 // --- events ------------------------------------------------------------------------------------------------
@@ -200,14 +188,6 @@ void Session::printed(const sim::Warp& w, int lane, std::string_view text) {
 void Session::event(const Event& e) {
   ++now_;
   last_warp_ = e.warp;
-  if (now_ >= snapshot_at_ && snapshot(e)) {
-    Json ignored = Json::array();
-    add_findings(ignored);
-    hits_.clear();
-    if (begins_launch(e)) launch_is_new_ = false;
-    return serve(e);  // in the copy: what happens at this time has been reported before
-  }
-  note_values(e);
   const bool quiet = e.kind == Kind::op && !e.starts_line && hits_.empty() && !launch_is_new_ &&
                      count_findings() == n_findings_;
   if (quiet && now_ != goal_.until && interrupted == 0) return;
@@ -328,16 +308,11 @@ void Session::add_watches(Json& why) {
         std::find_if(watches_.begin(), watches_.end(), [&](const Watch& w) { return w.id == hit.id; });
     if (watch == watches_.end()) continue;
     Json one{{"kind", "watch"}, {"id", hit.id}, {"text", watch->text}, {"who", hit.who}, {"write", hit.time}};
-    const auto after = hit.after ? hit.after : memory_of(*watch, *hit.sees);
+    const auto after = memory_of(*watch, *hit.sees);
     const bool known = hit.before && after;
     if (known && hit.before->bytes == after->bytes) continue;
     if (known && watch->type != nullptr) one["from"] = to_text(*hit.before, 8);
     if (after && watch->type != nullptr) one["to"] = to_text(*after, 8);
-    if (watch->is_value && why.empty()) {
-      focus_block_ = hit.block;
-      focus_warp_ = watch->warp;
-      focus_lane_ = watch->lane;
-    }
     why.push_back(std::move(one));
   }
 }
@@ -349,43 +324,9 @@ std::optional<Value> Session::memory_of(const Watch& watch, const sim::Warp& see
   return Value{watch.type, std::move(*bytes), watch.address};
 }
 
-// A watched value now; nothing where its lane is not in the watched activation, or has no such value.
-std::optional<Value> Session::value_of(const Watch& watch) const {
-  const auto block = resident_.find(watch.block);
-  if (launch_ != watch.launch || block == resident_.end() || watch.warp >= block->second->warps.size())
-    return {};
-  sim::Warp& w = block->second->warps[watch.warp];
-  const auto frames = inspector_.frames(w, watch.lane);
-  for (std::size_t k = 0; k < frames.size(); ++k) {
-    if (frames[k].depth != watch.depth || frames[k].function != watch.function) continue;
-    auto value = evaluate(inspector_, {&w, watch.lane, k}, watch.text);
-    return value ? std::optional(std::move(*value)) : std::nullopt;
-  }
-  return {};
-}
-
 std::string Session::line_text(const sim::Warp& w, int lane) const {
   const Line& line = inspector_.lines()[inspector_.line_of(w, lane)];
   return fmt::format("{}:{}", std::filesystem::path(line.file).filename().string(), line.number);
-}
-
-// At the beginning of a line: which watched values of these lanes the line before has changed.
-void Session::note_values(const Event& e) {
-  if (!e.starts_line) return;
-  for (Watch& watch : watches_) {
-    const bool here = watch.is_value && e.warp->block->linear == watch.block &&
-                      e.warp->number == watch.warp && (e.mask >> watch.lane & 1) != 0;
-    if (!here) continue;
-    inspector_.stopped_at(e.warp, e.op);
-    auto value = value_of(watch);
-    if (value && (!watch.last || watch.last->bytes != value->bytes)) {
-      const std::uint32_t thread = watch.warp * sim::kLanes + static_cast<std::uint32_t>(watch.lane);
-      hits_.push_back({watch.id, fmt::format("thread {} of block {} at {}", thread, watch.block, watch.at),
-                       now_, watch.block, thread, watch.last, value, e.warp});
-    }
-    if (value) watch.last = std::move(value);
-    watch.at = line_text(*e.warp, watch.lane);
-  }
 }
 
 // `is_done`: memory holds what is written already.
@@ -393,15 +334,13 @@ void Session::note_write(sim::Block& block, std::uint32_t thread, std::uint64_t 
                          std::uint64_t n_bytes, const std::string& who, bool is_done) {
   const bool shared = address >= sim::kSharedWindow && address < sim::kLocalWindow;
   for (const Watch& watch : watches_) {
-    if (watch.is_value) continue;
     if (address >= watch.address + watch.n_bytes || watch.address >= address + n_bytes) continue;
     if (shared && watch.block != block.linear) continue;
     const bool known = std::any_of(hits_.begin(), hits_.end(),
                                    [&](const Hit& h) { return h.id == watch.id && h.who == who; });
     sim::Warp& sees = block.warps.front();
     if (!known)
-      hits_.push_back({watch.id, who, now_, block.linear, thread,
-                       is_done ? std::nullopt : memory_of(watch, sees), std::nullopt, &sees});
+      hits_.push_back({watch.id, who, now_, is_done ? std::nullopt : memory_of(watch, sees), &sees});
     writes_[std::to_string(watch.id)] = {
         {"time", now_}, {"who", who}, {"block", block.linear}, {"thread", thread}};
   }
@@ -412,8 +351,7 @@ void Session::note_writes(sim::Warp& w, const sim::MicroOp& op) {
   for (std::uint32_t m = w.mask; m != 0; m &= m - 1) {
     const int lane = std::countr_zero(m);
     const auto hit = [&](const Watch& watch) {
-      return !watch.is_value && a.at[lane] < watch.address + watch.n_bytes &&
-             watch.address < a.at[lane] + a.bytes;
+      return a.at[lane] < watch.address + watch.n_bytes && watch.address < a.at[lane] + a.bytes;
     };
     if (std::none_of(watches_.begin(), watches_.end(), hit)) continue;
     inspector_.stopped_at(&w, &op);
@@ -440,7 +378,6 @@ void Session::copies_finished(sim::Block& block, const sim::CopyBatch& batch, st
 void Session::stop(const Event& e, Json why) {
   inspector_.stopped_at(e.warp, e.op);
   goal_ = {};
-  snapshot_at_ = ~std::uint64_t{0};
   send({{"stopped", describe_stop(e, std::move(why))}});
   last_ = nullptr;
   serve(e);
@@ -478,8 +415,8 @@ void Session::serve(const Event& e) {
       if (what == "go") return start(request);
       if (what == "quit") _exit(0);
       if (what == "snapshot") {
-        if (snapshot(e)) continue;
-        reply = {{"snapshots", n_snapshots_}};
+        reply = snapshot(e);
+        if (reply.is_null()) continue;
       } else if (what == "where") {
         reply = describe_stop(e, Json::array());
       } else {
@@ -496,8 +433,6 @@ void Session::start(const Json& request) {
   goal_ = {};
   last_ = nullptr;
   writes_ = Json::object();
-  printed_ = Json::array();
-  n_snapshots_ = 0;
   goal_.until = request.value("until", ~std::uint64_t{0});
   goal_.collect_before = request.value("collect_before", std::uint64_t{0});
   goal_.collect = goal_.collect_before > 0;
@@ -513,9 +448,6 @@ void Session::start(const Json& request) {
     goal_.step = Step{s.value("any", false), s.value("block", std::uint64_t{0}), s.value("warp", 0u),
                       s.value("lane", 0), s.value("depth", ~std::uint64_t{0})};
   }
-  snapshot_every_ = request.value("snapshot_every", std::uint64_t{0});
-  snapshot_at_ =
-      snapshot_every_ > 0 ? std::max(request.value("snapshot_from", now_ + 1), now_ + 1) : ~std::uint64_t{0};
 }
 
 Session::Json Session::answer(const Json& request) {
@@ -601,24 +533,9 @@ Session::Json Session::answer_setup(const Json& request) {
     found[std::to_string(b.id)] = {{"file", line.file}, {"line", line.number}};
   }
   for (const Json& w : request.at("watches")) {
-    Watch watch{w.at("id"),
-                w.value("address", std::uint64_t{0}),
-                w.value("bytes", std::uint64_t{0}),
-                w.at("block"),
-                w.value("text", ""),
-                // From answer_address: a snapshot has the same types at the same addresses.
-                reinterpret_cast<const Type*>(w.value("type", std::uintptr_t{0})),
-                w.value("is_value", false),
-                w.value("warp", 0u),
-                w.value("lane", 0),
-                w.value("depth", std::size_t{0}),
-                w.value("function", 0u),
-                w.value("launch", std::uint64_t{0}),
-                {},
-                ""};
-    if (watch.is_value && (watch.last = value_of(watch)))
-      watch.at = line_text(resident_.at(watch.block)->warps[watch.warp], watch.lane);
-    watches_.push_back(std::move(watch));
+    watches_.push_back({w.at("id"), w.at("address"), w.at("bytes"), w.at("block"), w.value("text", ""),
+                        // From answer_address: a snapshot has the same types at the same addresses.
+                        reinterpret_cast<const Type*>(w.value("type", std::uintptr_t{0}))});
   }
   return {{"lines", found}};
 }
@@ -729,29 +646,15 @@ Session::Json Session::answer_array(const Json& request) const {
 Session::Json Session::answer_address(const Json& request) const {
   const Scene scene = scene_of(request);
   const Value v = value_in(request);
-  const bool is_value = !v.address || *v.address >= sim::kLocalWindow;
-  if (is_value && !request.value("values", false))
+  if (!v.address || *v.address >= sim::kLocalWindow)
     throw BadRequest(
         "this value is in a register or in a thread's own memory: only shared and global memory "
         "have a record of who wrote them");
-  Json where{{"block", scene.warp->block->linear},
-             {"now", to_text(v, 8)},
-             {"is_value", is_value},
-             {"type", reinterpret_cast<std::uintptr_t>(v.type)}};
-  if (!is_value) {
-    where["address"] = *v.address;
-    where["bytes"] = v.type->bytes;
-    return where;
-  }
-  const auto frames = inspector_.frames(*scene.warp, scene.lane);
-  if (frames.empty()) throw BadRequest("this thread has ended");
-  const Frame& frame = frames[std::min(scene.frame, frames.size() - 1)];
-  where.update({{"warp", scene.warp->number},
-                {"lane", scene.lane},
-                {"depth", frame.depth},
-                {"function", frame.function},
-                {"launch", launch_}});
-  return where;
+  return {{"block", scene.warp->block->linear},
+          {"now", to_text(v, 8)},
+          {"type", reinterpret_cast<std::uintptr_t>(v.type)},
+          {"address", *v.address},
+          {"bytes", v.type->bytes}};
 }
 
 Session::Json Session::answer_frames(const Json& request) const {
@@ -795,57 +698,43 @@ Session::Json Session::answer_threads() const {
 
 // A digest of everything that a kernel can change, for tests.
 Session::Json Session::answer_state() const {
-  std::uint64_t hash = 1469598103934665603u;
-  const auto add = [&](const void* bytes, std::size_t n) {
-    const auto* at = static_cast<const unsigned char*>(bytes);
-    for (std::size_t k = 0; k < n; ++k) hash = (hash ^ at[k]) * 1099511628211u;
-  };
-  const auto add_number = [&](std::uint64_t n) { add(&n, sizeof n); };
-  add_number(now_);
+  std::string all = std::to_string(now_);
+  const auto add = [&](const void* bytes, std::size_t n) { all.append(static_cast<const char*>(bytes), n); };
   for (const auto& [number, resident] : resident_) {
     const sim::Block& block = *resident;
-    add_number(number);
+    all += fmt::format("block {}", number);
     add(block.shared, block.shared_bytes);
     for (const sim::Warp& w : block.warps) {
       add(w.registers, w.program->register_bytes);
-      add_number(w.live);
+      all += fmt::format("live {}", w.live);
       for (const sim::Group& g : w.groups)
-        for (const std::uint64_t n : {std::uint64_t{g.block}, std::uint64_t{g.done}, std::uint64_t{g.mask},
-                                      static_cast<std::uint64_t>(g.wait)})
-          add_number(n);
-      for (int lane = 0; lane < sim::kLanes; ++lane) add_number(w.calls[lane].size());
+        all += fmt::format("group {} {} {} {}", g.block, g.done, g.mask, static_cast<int>(g.wait));
+      for (int lane = 0; lane < sim::kLanes; ++lane) all += fmt::format("calls {}", w.calls[lane].size());
     }
   }
   for (const auto& [base, a] : inspector_.arena().live())
     if (a.size <= 1 << 20) add(reinterpret_cast<const void*>(base), a.size);
-  return {{"state", fmt::format("{:016x}", hash)}, {"time", now_}};
+  return {{"state", std::hash<std::string>{}(all)}, {"time", now_}};
 }
 
-// --- snapshots ---------------------------------------------------------------------------------------------
+// --- the snapshot ------------------------------------------------------------------------------------------
 
-// Leaves a copy of the process behind that sleeps at this event. Returns true in a copy of that copy, which
-// the front end has asked to run on.
-bool Session::snapshot(const Event& e) {
-  snapshot_every_ += snapshot_every_ / 8 + 1;
-  if (snapshot_at_ != ~std::uint64_t{0}) snapshot_at_ = now_ + snapshot_every_;
-  if (threads_of_this_process() > 1) return false;  // a copy would have only this thread
+// Leaves a copy of the process behind that sleeps at this event. Returns the answer to the request, and
+// nothing in a copy of that copy, which the front end has asked to run on.
+Session::Json Session::snapshot(const Event& e) {
+  if (threads_of_this_process() > 1) return {{"made", false}};  // a copy would have only this thread
   const off_t positions[] = {output_position(STDOUT_FILENO), output_position(STDERR_FILENO)};
   const pid_t made = fork_apart();
-  if (made != 0) {
-    if (made > 0) ++n_snapshots_;
-    return false;
-  }
+  if (made != 0) return {{"made", made > 0}};
   channel_.close();
   if (!channel_.connect() || !channel_.send(Json{{"snapshot", now_}}.dump())) _exit(0);
   sleep_as_snapshot();
   if (positions[0] >= 0) lseek(STDOUT_FILENO, positions[0], SEEK_SET);
   if (positions[1] >= 0) lseek(STDERR_FILENO, positions[1], SEEK_SET);
-  n_snapshots_ = 0;
   goal_ = {};
-  snapshot_at_ = ~std::uint64_t{0};
   inspector_.stopped_at(e.warp, e.op);
   if (!channel_.connect() || !channel_.send(Json{{"live", now_}, {"pid", getpid()}}.dump())) _exit(0);
-  return true;
+  return {};
 }
 
 // Returns only in a copy that is to run on.

@@ -49,8 +49,6 @@ class Session final : public sim::Attachment, public sim::Observer {
 
   // The program ends.
   void program_ends();
-  // A thread has executed printf.
-  void printed(const sim::Warp& w, int lane, std::string_view text);
 
  private:
   using Json = nlohmann::json;
@@ -72,21 +70,12 @@ class Session final : public sim::Attachment, public sim::Observer {
     std::string function;  // at the first line of each function of this name; "": at a line
     std::vector<bool> at;  // by index of Inspector::lines()
   };
-  // Memory whose changes matter. `block`: the one whose shared memory is meant; unused for global memory. Or,
-  // if `is_value`, an expression in one activation of a function in one lane.
+  // Memory whose changes matter. `block`: the one whose shared memory is meant; unused for global memory.
   struct Watch {
     int id;
     std::uint64_t address, n_bytes, block;
     std::string text;
     const Type* type;
-    bool is_value;
-    std::uint32_t warp;
-    int lane;
-    std::size_t depth;       // of the frame
-    std::uint32_t function;  // of the frame
-    std::uint64_t launch;
-    std::optional<Value> last;  // the value at the lane's last line
-    std::string at;             // this line
   };
   struct Step {
     bool any;  // any warp
@@ -114,8 +103,6 @@ class Session final : public sim::Attachment, public sim::Observer {
   void add_findings(Json& why);
   void add_watches(Json& why);
   std::optional<Value> memory_of(const Watch& watch, const sim::Warp& sees) const;
-  std::optional<Value> value_of(const Watch& watch) const;
-  void note_values(const Event& e);
   std::string line_text(const sim::Warp& w, int lane) const;
   void note_writes(sim::Warp& w, const sim::MicroOp& op);
   void note_write(sim::Block& block, std::uint32_t thread, std::uint64_t address, std::uint64_t n_bytes,
@@ -144,7 +131,7 @@ class Session final : public sim::Attachment, public sim::Observer {
   void resolve(Breakpoint& b) const;
   void place_breakpoints();
 
-  bool snapshot(const Event& e);
+  Json snapshot(const Event& e);
   void sleep_as_snapshot();
 
   Channel channel_;
@@ -160,8 +147,6 @@ class Session final : public sim::Attachment, public sim::Observer {
   std::size_t n_findings_ = 0;      // of this launch, as the checkers count them
   std::set<std::string> findings_;  // those that have been reported
   std::uint64_t now_ = 0, launch_ = 0;
-  std::uint64_t snapshot_at_ = ~std::uint64_t{0}, snapshot_every_ = 0;
-  std::uint64_t n_snapshots_ = 0;
   bool launch_is_new_ = false, in_launch_ = false, kernel_has_lines_ = false;
   bool kernel_has_variables_ = false;  // compiled with -G
   std::string kernel_;
@@ -172,14 +157,11 @@ class Session final : public sim::Attachment, public sim::Observer {
     int id;
     std::string who;
     std::uint64_t time;
-    std::uint64_t block;
-    std::uint32_t thread;
-    std::optional<Value> before, after;  // `after` of a value; that of memory is read at the next event
-    sim::Warp* sees;                     // a warp that can read the memory
+    std::optional<Value> before;
+    sim::Warp* sees;  // a warp that can read the memory
   };
-  std::vector<Hit> hits_;  // writes of the last event to watched memory, and watched values that have changed
+  std::vector<Hit> hits_;  // writes of the last event to watched memory
   Json writes_;            // the last write to each watched element since the run began, by its watch's id
-  Json printed_;           // what threads have printed since the run began
   // The thread to show at this stop.
   std::uint64_t focus_block_ = 0;
   std::uint32_t focus_warp_ = 0;

@@ -65,9 +65,6 @@ def at(place: dict) -> str:
     return f"{pathlib.Path(place['file']).name}:{place['line']}"
 
 
-MAX_PRINTED = 64  # executions of printf that are shown at one stop
-
-
 class Terminal:
     def __init__(self, debugger: Debugger, out=sys.stdout):
         self.debugger, self.out = debugger, out
@@ -91,12 +88,6 @@ class Terminal:
         self.out.flush()
 
     def show_output(self) -> None:
-        printed = self.debugger.take_printed()
-        for one in printed[:MAX_PRINTED]:
-            for line in one["text"].splitlines() or [""]:
-                self.say(f"thread {one['thread']} of block {one['block']} prints: {line}")
-        if len(printed) > MAX_PRINTED:
-            self.say(f"{len(printed) - MAX_PRINTED} more were printed by other threads or later.")
         for line in self.debugger.output().splitlines():
             self.say("program: " + line)
 
@@ -257,10 +248,9 @@ class Terminal:
     def add_watch(self, rest: str) -> None:
         if not rest:
             raise Refused("watch takes a variable or another expression")
-        where = self.address(rest, values=True)
+        where = self.address(rest)
         made = self.debugger.add(self.debugger.watches, {**where, "text": rest})
-        of = " of lane {lane} of warp {warp}, block {block}".format(**where) if where["is_value"] else ""
-        self.say(f"Watch {made}: {rest}{of}, now {where['now']}.")
+        self.say(f"Watch {made}: {rest}, now {where['now']}.")
 
     def delete(self, rest: str) -> None:
         number = int(rest) if rest.isdigit() else 0
@@ -284,9 +274,9 @@ class Terminal:
         reply = self.debugger.ask({"do": "value", "expression": rest, **self.thread()})
         self.say(f"{rest} = {reply['text']}")
 
-    def address(self, rest: str, values: bool = False) -> dict:
-        """Where an expression's value is in memory; with `values` also what a watch needs of another."""
-        return self.debugger.ask({"do": "address", "expression": rest, "values": values, **self.thread()})
+    def address(self, rest: str) -> dict:
+        """Where an expression's value is in memory."""
+        return self.debugger.ask({"do": "address", "expression": rest, **self.thread()})
 
     def lanes(self, rest: str) -> None:
         expressions = split_expressions(rest) or [
@@ -494,7 +484,7 @@ class Terminal:
         "wrong": wrong,
         "restart run": restart,
         "reverse-continue rc": lambda self, rest: self.proceed(rest, False),
-        "reverse-step rs": lambda self, rest: self.step(rest, False),
+        "reverse-step rs back": lambda self, rest: self.step(rest, False),
         "reverse-next rn": lambda self, rest: self.step(rest, False, True),
         "reverse-finish": lambda self, rest: self.finish(rest, False),
         "reverse-barrier": lambda self, rest: self.barrier(rest, False),

@@ -34,7 +34,9 @@ def nvidia_folder():
 
 def values(include, folder):
     program = folder + "/values"
-    subprocess.run([CXX, *COMMON, "-I", str(include), HERE / "abi_values.cpp", "-o", program], check=True)
+    subprocess.run(
+        [CXX, *COMMON, "-I", str(include), HERE / "testing/abi_values.cpp", "-o", program], check=True
+    )
     return subprocess.run([program], check=True, capture_output=True, text=True).stdout.splitlines()
 
 

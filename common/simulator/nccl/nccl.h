@@ -55,7 +55,7 @@ typedef enum {
   ncclMax = 2,
   ncclMin = 3,
   ncclAvg = 4,
-  ncclNumOps = 5, /* also the lowest value that ncclRedOpCreatePreMulSum gives */
+  ncclNumOps = 5,
   ncclMaxRedOp = 0x7fffffff
 } ncclRedOp_t;
 
@@ -79,8 +79,6 @@ typedef enum {
   ncclFloat8e5m2 = 11,
   ncclNumTypes = 12
 } ncclDataType_t;
-
-typedef enum { ncclScalarDevice = 0, ncclScalarHostImmediate = 1 } ncclScalarResidence_t;
 
 /* Later versions have further fields; `size` says how many. Of all fields only `blocking` has an effect. */
 #define NCCL_API_MAGIC 0xcafebeef
@@ -122,10 +120,6 @@ ncclResult_t ncclCommUserRank(const ncclComm_t comm, int* rank);
 
 ncclResult_t ncclMemAlloc(void** ptr, size_t size);
 ncclResult_t ncclMemFree(void* ptr);
-
-ncclResult_t ncclRedOpCreatePreMulSum(ncclRedOp_t* op, void* scalar, ncclDataType_t datatype,
-                                      ncclScalarResidence_t residence, ncclComm_t comm);
-ncclResult_t ncclRedOpDestroy(ncclRedOp_t op, ncclComm_t comm);
 
 ncclResult_t ncclGroupStart(void);
 ncclResult_t ncclGroupEnd(void);

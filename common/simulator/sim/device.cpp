@@ -177,8 +177,8 @@ void Device::confine(std::uint64_t address, bool to_parts) {
   impl_->arena.confine(address, to_parts);
 }
 Result<void> Device::copy(std::byte* dst, const std::byte* src, std::uint64_t n_bytes) {
-  // memmove, because overlapping copies are undefined in CUDA but must not be undefined behaviour here; nor a copy
-  // of no bytes, whose pointers may be null.
+  // memmove, because overlapping copies are undefined in CUDA but must not be undefined behaviour here; nor a
+  // copy of no bytes, whose pointers may be null.
   if (n_bytes != 0) std::memmove(dst, src, n_bytes);
   if (attachment != nullptr) attachment->copies(reinterpret_cast<std::uint64_t>(dst), {dst, n_bytes});
   return {};
@@ -399,6 +399,7 @@ GridOptions Device::Impl::grid_options(const LaunchRequest& request, int residen
   const bool natural = (grid.counting && (mode & kTrace) == 0) || is_calm(options.schedule_seed);
   grid.interleave = !natural && ((mode & kAllChecks) != 0 || options.schedule_seed != 0);
   grid.watchdog_seconds = options.watchdog_seconds * ((mode & kAllChecks) != 0 ? kSlowdownByCheckers : 1);
+  grid.seconds_after_error = options.watchdog_seconds / kShareAfterError;
   grid.patience = options.patience;
   if (request.cooperative) {
     std::memset(reinterpret_cast<void*>(grid_workspace), 0, kGridWorkspace);
@@ -487,9 +488,9 @@ LaunchResult Device::Impl::launch(const LaunchRequest& asked) {
       grid.counting && !grid.parallel.empty() ? cache.copy(arena) : std::vector<Cache::Copy>{};
   const auto run = [&] { return run_grid(*program, request, arena, options.preset, engine(), grid); };
   GridOutcome outcome = run();
-  if (!grid.parallel.empty() && observers.must_see_again(outcome.fault != Fault::none)) {
+  while (!grid.parallel.empty() && observers.must_see_again(outcome.fault != Fault::none)) {
     cache.put_back(cached);
-    grid.parallel.clear();
+    grid.parallel = observers.begin_parallel(watched, *program, request, grid.host_threads);
     outcome = run();
   }
   std::fputs(outcome.output.c_str(), stdout);
@@ -506,6 +507,8 @@ LaunchResult Device::Impl::launch(const LaunchRequest& asked) {
   result.bound_by = modelled.bound_by;
   if ((mode & kProfile) != 0) add_to_profile(report.lines, *program, outcome);
   result.children = std::move(outcome.children);
+  result.printed_bytes = outcome.printed_bytes;
+  result.recursion_bytes = outcome.recursion_bytes;
   result.fault = outcome.fault;
   if (outcome.fault != Fault::none) {
     Finding finding = diagnose(*program, request, outcome, arena);
@@ -626,6 +629,14 @@ const std::vector<Finding>& Device::findings() const {
 }
 void Device::add_finding(Finding finding) {
   sim::add_finding(impl_->report.findings, std::move(finding));
+}
+void Device::withdraw_finding(const Finding& finding) {
+  std::vector<Finding>& all = impl_->report.findings;
+  const auto known = std::ranges::find_if(all, [&](const Finding& f) {
+    return f.kind == finding.kind && f.kernel == finding.kernel &&
+           one_line(f.where) == one_line(finding.where) && (!f.where.empty() || f.message == finding.message);
+  });
+  if (known != all.end() && --known->times == 0) all.erase(known);
 }
 void Device::find_heap_leaks() {
   for (Allocation& a : impl_->arena.take_made_by_kernels()) {

@@ -147,6 +147,8 @@ class Device {
   std::uint32_t mode() const;
   const std::vector<Finding>& findings() const;
   void add_finding(Finding finding);
+  // Takes back what add_finding() was called with, once.
+  void withdraw_finding(const Finding& finding);
   // Adds a finding for each allocation that kernels have made and not freed. Each is reported once.
   void find_heap_leaks();
   // The findings as text, the most important first, several lines each.

@@ -25,6 +25,9 @@ struct ThreadId {
   std::uint32_t thread[3] = {0, 0, 0};
 };
 
+// The kind of an "api-error" that follows from an earlier one.
+inline constexpr const char* kConsequence = "consequence";
+
 struct Finding {
   Checker checker = Checker::memcheck;
   Severity severity = Severity::error;
@@ -39,8 +42,8 @@ struct Finding {
   std::uint64_t number = 0;  // in the order in which the process found them
 };
 
-// Adds a finding, or counts an equal one (checker, kind, kernel, positions) once more, as an error if one of
-// them is an error. Keeps 64 different ones at most.
+// Adds a finding, or counts an equal one (checker, kind, kernel, positions; without positions, the message
+// but for its numbers) once more, as an error if one of them is an error. Keeps 64 different ones at most.
 void add_finding(std::vector<Finding>& findings, Finding finding);
 
 }  // namespace course::sim

@@ -37,16 +37,13 @@ void for_each_word(std::uint64_t first, std::uint64_t count, Visit&& visit) {
 bool is_strong(Footprint::Use use) {
   return use != Footprint::kRead && use != Footprint::kWrite;
 }
-bool is_write(Footprint::Use use) {
-  return use == Footprint::kWrite || use == Footprint::kStrongWrite || use == Footprint::kSystemWrite;
-}
 bool has_system_scope(Footprint::Use use) {
   return use == Footprint::kSystemRead || use == Footprint::kSystemWrite;
 }
 bool may_overlap(Footprint::Use a, Footprint::Use b, bool one_device) {
   const bool both_strong =
       one_device ? is_strong(a) && is_strong(b) : has_system_scope(a) && has_system_scope(b);
-  return both_strong || (!is_write(a) && !is_write(b));
+  return both_strong || (!Footprint::writes(a) && !Footprint::writes(b));
 }
 
 }  // namespace
@@ -102,8 +99,8 @@ std::optional<Footprint::Conflict> Footprint::conflict_with(const Footprint& sec
         const std::uint64_t both = ours[i] & theirs->second[i];
         if (both == 0) continue;
         bytes[key / kUses][i] |= both;
-        conflict.first_writes = conflict.first_writes || is_write(use);
-        conflict.second_writes = conflict.second_writes || is_write(static_cast<Use>(other));
+        conflict.first_writes = conflict.first_writes || Footprint::writes(use);
+        conflict.second_writes = conflict.second_writes || Footprint::writes(static_cast<Use>(other));
         conflict.only_scope = conflict.only_scope && is_strong(use) && is_strong(static_cast<Use>(other));
       }
     }

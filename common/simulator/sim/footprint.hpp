@@ -4,6 +4,7 @@
 #pragma once
 
 #include <array>
+#include <bit>
 #include <cstdint>
 #include <optional>
 #include <unordered_map>
@@ -24,6 +25,9 @@ class Footprint {
   // several devices must have system scope for that. Only strong writes of system scope can signal the host.
   enum Use : std::uint8_t { kRead, kWrite, kStrongRead, kStrongWrite, kSystemRead, kSystemWrite };
   static constexpr int kUses = 6;
+  static constexpr bool writes(Use use) {
+    return use == kWrite || use == kStrongWrite || use == kSystemWrite;
+  }
 
   // Adds the bytes [address, address + n_bytes).
   void add(std::uint64_t address, std::uint64_t n_bytes, Use use);
@@ -47,6 +51,20 @@ class Footprint {
   template <typename Visit>
   void for_each_page(Visit&& visit) const {
     for (const auto& [key, bits] : pages_) visit(key / kUses * kHostPage, static_cast<Use>(key % kUses));
+  }
+  // Calls visit(address, n_bytes) for written bytes that lie side by side. A run may come in several parts.
+  template <typename Visit>
+  void for_each_written(Visit&& visit) const {
+    for (const auto& [key, bits] : pages_) {
+      if (!writes(static_cast<Use>(key % kUses))) continue;
+      for (std::size_t i = 0; i < bits.size(); ++i)
+        for (std::uint64_t left = bits[i]; left != 0;) {
+          const int first = std::countr_zero(left), n = std::countr_one(left >> first);
+          visit(key / kUses * kHostPage + 64 * i + static_cast<std::uint64_t>(first),
+                static_cast<std::uint64_t>(n));
+          left &= first + n == 64 ? 0 : ~std::uint64_t{0} << (first + n);
+        }
+    }
   }
   // The bytes from the first to the last one of these that has been written. std::nullopt: none has.
   std::optional<ByteRange> written(std::uint64_t address, std::uint64_t n_bytes) const;

@@ -86,8 +86,8 @@ struct DevicePreset {
   int near_bytes = 256 * 1024;    // per multiprocessor: shared memory and L1 together
   Timing timing;
 
-  // Registers of a multiprocessor: each of its four partitions holds whole warps, whose registers come in units
-  // of 256. (The CUDA toolkit's cuda_occupancy.h has the rules.)
+  // Registers of a multiprocessor: each of its four partitions holds whole warps, whose registers come in
+  // units of 256. (The CUDA toolkit's cuda_occupancy.h has the rules.)
   static constexpr int kPartitions = 4, kRegisterUnit = 256;
   // The most warps whose registers fit.
   int most_warps(int registers_per_thread) const {
@@ -170,6 +170,8 @@ struct LaunchResult {
   const char* bound_by = "launch";  // its limiter in the timing model: a name of bounds.hpp
   Footprint footprint;  // accesses to global memory; only in a mode with kHostcheck and one of kAllChecks
   std::vector<ChildLaunch> children;  // that have not run yet
+  // What printf's buffer must hold, at least; what a thread's recursive calls needed of its stack.
+  std::uint64_t printed_bytes = 0, recursion_bytes = 0;
 };
 
 }  // namespace course::sim

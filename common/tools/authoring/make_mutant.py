@@ -20,12 +20,13 @@ A mutant is a text file. First its header, `// key: value` lines, for the suite 
     // checker: racecheck          who must prove the cause; left out where nobody can
     // says: race                  words that the message must contain; may be repeated
     // misses: scan instructions   a task and a goal that another right way does not meet; may be repeated
-    // reason: racecheck:…         the reasons that are true for it (grader/testing/submission.hpp); none other may be shown
+    // reason: racecheck:…         the reasons that are true for it (grader/testing/submission.hpp); no other may be
+    //                             shown
 
 then changes, each exact text of the solution and what stands there instead. `in` names the function that it
 is in, by its name; left out, the text must occur once in the whole file.
 
-    //--- in k03_sequential
+    //--- in k02_sequential
     //--- replace
         __syncthreads();
     //--- with
@@ -94,6 +95,16 @@ def function_range(source: str, function: str, name: str) -> tuple[int, int]:
     return found[0].start(), end
 
 
+def source_of(file: pathlib.Path, root: pathlib.Path) -> str:
+    """A lab's file, in which what the lab gives is written out: a copy may change that, too."""
+
+    def given(include: re.Match) -> str:
+        return (root / "labs" / include[1]).read_text(encoding="utf-8")
+
+    text = file.read_text(encoding="utf-8")
+    return re.sub(r'^#include "(\w+/given\.cuh)"\n', given, text, flags=re.M)
+
+
 def apply(source: str, changes: list[tuple], name: str) -> str:
     # The steering lines of make_skeleton.py are no code.
     source = re.sub(r"^\s*//@.*\n", "", source, flags=re.M)
@@ -110,8 +121,7 @@ def changed(root: pathlib.Path, name: str) -> tuple[dict[str, list[str]], list[t
     """LAB/MUTANT of the checkout: its header, its changes, and the solution with the changes."""
     lab = name.partition("/")[0]
     header, changes = parse((root / f"grader/mutants/{name}.mutant").read_text(encoding="utf-8"), name)
-    source = (root / f"solutions/{lab}/{lab}.cu").read_text(encoding="utf-8")
-    return header, changes, apply(source, changes, name)
+    return header, changes, apply(source_of(root / f"solutions/{lab}/{lab}.cu", root), changes, name)
 
 
 def only_task(source: str, task: str, name: str) -> str:
@@ -176,7 +186,7 @@ def check(root: pathlib.Path) -> None:
     for mutant in sorted(root.glob("grader/mutants/*/*.mutant")):
         lab = mutant.parent.name
         try:
-            copy_of((root / f"solutions/{lab}/{lab}.cu").read_text(encoding="utf-8"), mutant)
+            copy_of(source_of(root / f"solutions/{lab}/{lab}.cu", root), mutant)
         except MutantError as error:
             wrong.append(f"{lab}: {error}")
     sys.exit("\n".join(wrong) or 0)
@@ -188,7 +198,7 @@ def main() -> None:
     if len(sys.argv) < 5:
         sys.exit("make_mutant.py OUTPUT.cu OUTPUT.cpp SOLUTION MUTANT ...")
     cuda, choice, solution, *mutants = map(pathlib.Path, sys.argv[1:])
-    text = solution.read_text(encoding="utf-8")
+    text = source_of(solution, solution.parents[2])
     names = []
     try:
         for mutant in mutants:

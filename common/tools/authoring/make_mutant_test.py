@@ -11,6 +11,10 @@ sys.dont_write_bytecode = True
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent))
 import make_mutant as m
 
+ROOT = pathlib.Path(__file__).resolve().parents[3]
+sys.path.insert(0, str(ROOT / "grader/play"))
+import make_versions
+
 SOLUTION = """//@student gone
 int a(int x) {
   return x + 1;
@@ -81,6 +85,16 @@ class Mutant(unittest.TestCase):
             self.assertIn(
                 f'if (std::strcmp(name, "mutant_scan_{name}") == 0) return m_{name}::run(request);', text
             )
+
+    def test_a_copy_for_a_page_has_each_header_of_its_lab_once(self):
+        with tempfile.TemporaryDirectory() as folder:
+            solution = pathlib.Path(folder, "scan/scan.cu")
+            solution.parent.mkdir()
+            for name, text in {"a": "int a;\n", "b": '#include "scan/a.cuh"\nint b;\n'}.items():
+                solution.with_name(f"{name}.cuh").write_text(text)
+            text = '#include "scan/lab.hpp"\n#include "scan/a.cuh"  // why\n#include "scan/b.cuh"\n'
+            whole = make_versions.with_own_headers(text, solution)
+            self.assertEqual(whole, '#include "scan/lab.hpp"\nint a;\nint b;\n')
 
     def test_checks_every_mutant_of_a_repository(self):
         with tempfile.TemporaryDirectory() as folder:

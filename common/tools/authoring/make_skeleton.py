@@ -103,19 +103,9 @@ def main() -> None:
     found = arguments.skeleton.read_text(encoding="utf-8") if arguments.skeleton.exists() else ""
     if found == wanted:
         return
-    import difflib
-
-    both = (found.splitlines(True), wanted.splitlines(True))
-    sys.stdout.writelines([*difflib.unified_diff(*both, "committed", "generated")][:40])
-    root = pathlib.Path(__file__).resolve().parents[3]
-
-    def from_root(path: pathlib.Path) -> pathlib.Path:
-        path = path.resolve()
-        return path.relative_to(root) if path.is_relative_to(root) else path
-
     sys.exit(
-        f"\n{from_root(arguments.skeleton)} is not what its solution gives. If you changed the solution, run\n"
-        f"  {from_root(pathlib.Path(__file__))} {from_root(arguments.solution)} {from_root(arguments.skeleton)}\n"
+        f"{arguments.skeleton} is not what its solution gives. If you changed the solution, run\n"
+        f"  {sys.argv[0]} {arguments.solution} {arguments.skeleton}\n"
         "and if you worked on the students' file, change the solution instead."
     )
 

@@ -11,6 +11,7 @@ Nothing is overwritten. Then it prints what the lab lacks to be complete.
 
 import argparse
 import difflib
+import os
 import pathlib
 import re
 import subprocess
@@ -18,15 +19,6 @@ import sys
 
 import check_course
 
-KEYWORDS = set(
-    """alignas alignof and and_eq asm auto bitand bitor bool break case catch char char8_t char16_t char32_t class compl concept const
-    consteval constexpr constinit const_cast continue co_await co_return co_yield decltype default delete do double dynamic_cast else enum
-    explicit export extern false float for friend goto if inline int long mutable namespace new noexcept not not_eq nullptr operator or or_eq
-    private protected public register reinterpret_cast requires return short signed sizeof static static_assert static_cast struct switch
-    template this thread_local throw true try typedef typeid typename union unsigned using virtual void volatile wchar_t while xor xor_eq
-    main std""".split()
-)
-MACROS = set("assert errno linux stderr stdin stdout unix".split())
 TAKEN = {"demo": "the student edition's demonstration", "labs": "a target of the build: parts_of_labs"}
 PLACES = {"lab": "labs/{id}", "solution": "solutions/{id}", "mutants": "grader/mutants/{id}"}
 
@@ -66,6 +58,14 @@ def namespaces(root: pathlib.Path) -> set[str]:
     return {name for text in texts for name in re.findall(r"\bnamespace course::(\w+)", text)}
 
 
+def compiles(name: str) -> bool:
+    """Whether a namespace may have this name."""
+    program = f"#include <cassert>\n#include <cerrno>\n#include <cstdio>\nnamespace course::{name} {{}}\n"
+    command = [os.environ.get("CXX", "g++"), "-std=gnu++20", "-fsyntax-only", "-x", "c++", "-"]
+    done = subprocess.run(command, input=program, capture_output=True, text=True, check=False)
+    return done.returncode == 0 and name not in ("main", "std")
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description="Starts a new lab from a template.", prog="./lab new")
     parser.add_argument("root", type=pathlib.Path, help=argparse.SUPPRESS)
@@ -79,8 +79,7 @@ def main() -> None:
             "a letter first"
         )
     for taken, why in (
-        (KEYWORDS, f'"{lab}" is a word of C++ and can be no namespace'),
-        (MACROS, f'"{lab}" is a macro of C and can be no namespace'),
+        (() if compiles(lab) else (lab,), f'"{lab}" is a word of C++ or a macro and can be no namespace'),
         (TAKEN, f'"{lab}" is the name of {TAKEN.get(lab)}'),
         (namespaces(root), f"course::{lab} is a namespace of the course already"),
     ):
@@ -125,8 +124,8 @@ def main() -> None:
     steps = {
         f"./lab grade {lab} --solutions --device sim": "it grades",
         f"labs/{lab}/lab.hpp": "its API; points.hpp beside it says what it is worth",
-        f"solutions/{lab}/{lab}.cu": f"its ladder; make_skeleton.py writes labs/{lab}/{lab}.cu from it",
-        f"handouts/{handout}": "its text; handouts/scripts/quotes.py fills in its tables, and handouts/instructor/syllabus.md",
+        f"solutions/{lab}/{lab}.cu": f"its ladder; ./lab skeleton {lab} writes labs/{lab}/{lab}.cu from it",
+        f"handouts/{handout}": "its text; handouts/scripts/quotes.py fills in its tables, and the syllabus",
         "README.md, handouts/README.md": "their tables of labs have it; the second one with words to replace",
         "./lab test 'course is complete'": "names what is still missing",
     }

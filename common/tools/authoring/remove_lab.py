@@ -4,8 +4,8 @@
 
 usage: remove_lab.py ROOT ID [--yes]
 
-Without --yes it says what would be deleted. What is left configures, builds and grades. Then it lists what
-somebody has to edit: pages that link to the lab, and other files that have its name.
+Without --yes it says what would be deleted. What is left configures, builds and grades. Then it lists
+the files that mention the lab, which somebody has to edit.
 """
 
 import argparse
@@ -18,16 +18,12 @@ from check_course import labs_of_root
 from new_lab import PLACES, nearest, refuse
 
 
-def files_with(root: pathlib.Path, pattern: str) -> list[str]:
-    """The course's files with a line that matches an extended regular expression. Results are of the past, and
-    the simulator knows no lab."""
-    paths = ["--", ".", ":!handouts/results", ":!common/simulator"]
-    for where in ("--untracked", "--no-index"):  # the second in a copy without history
-        command = ["git", "-C", root, "grep", "-lIE", where, "-e", pattern, *paths]
-        listed = subprocess.run(command, capture_output=True, text=True, check=False)
-        if listed.returncode in (0, 1):
-            return listed.stdout.splitlines()
-    return []
+def files_with(root: pathlib.Path, pattern: str) -> str:
+    """The course's files with a line that matches an extended regular expression, each on a line. Results are of
+    the past, and the simulator knows no lab."""
+    command: list = ["git", "-C", root, "grep", "-lIE", "--no-index", "--exclude-standard", "-e", pattern]
+    command += ["--", ".", ":!handouts/results", ":!common/simulator"]
+    return subprocess.run(command, capture_output=True, text=True, check=False).stdout
 
 
 def main() -> None:
@@ -62,16 +58,12 @@ def main() -> None:
         (root / name).write_text("".join(line for line in lines_of if not lists(line)), encoding="utf-8")
     print(f"{lab} is removed: {', '.join(names)}.")
     gone = "|".join(re.escape(name) for name in [f"labs/{lab}", f"solutions/{lab}", *(p.name for p in pages)])
-    linking = [name for name in files_with(root, rf"\]\([^)]*({gone})") if name.endswith(".md")]
-    if linking:
-        print('Pages that link to it ("./lab test links" fails until you have edited them):')
-        print("\n".join(f"  {name}" for name in linking))
     # As a value, in a path, a namespace, a command or the mark of a quotation; not as a word of a sentence.
     mention = (
         rf"""{gone}|["'/]{lab}["'/ :.-]|import {lab}\b|\b{lab}::|lab [a-z-]+ {lab}\b|quote: .*\b{lab}\b"""
     )
-    if found := [name for name in files_with(root, mention) if name not in linking]:
-        print("These files mention it, too:\n" + "\n".join(f"  {name}" for name in found))
+    if found := files_with(root, mention):
+        print(f'These files mention it ("./lab test links" finds links to its pages):\n{found}', end="")
 
 
 if __name__ == "__main__":

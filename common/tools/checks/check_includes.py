@@ -1,13 +1,11 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
 """Checks who includes whom: every #include of a project's file must go along an arrow of ALLOWED, and every
-import of a project's Python module along one of MODULES. And every file that names something of the standard
-library includes its header, itself or through ours: one compiler's headers bring others along, the next one's
-don't.
+import of a project's Python module along one of MODULES.
 
 usage: check_includes.py ROOT
 
-Prints each wrong or missing include as file:line with the rule it breaks; exit status 1 when there is one, or
+Prints each wrong include as file:line with the rule it breaks; exit status 1 when there is one, or
 when no file was found. Parts are folders: "base" is common/base, "sim" common/simulator/sim, "lab"
 common/harness/lab, "labs/reduction" one lab, "solutions/reduction" its solution.
 """
@@ -70,12 +68,13 @@ ROOMS = {
     "common/simulator/nccl": ["nccl", "simulator", "operation", "clique", "communicators", "api"],
     "grader": [
         "text bar fields process layout device",
-        *"page report grading sandbox screen compile profile trace play smallest bench batch cli main".split(),
+        *"page report grading sandbox screen compile profile trace play smallest bench batch photo cli main".split(),
     ],
     "grader/grading": [
         "planning",
         "scoring",
-        "explain case_runner baseline progress",
+        "slice case_runner baseline progress",
+        "explain",
         "check collect",
         "grade",
     ],
@@ -93,9 +92,7 @@ MODULES = {
     "labs": [],
     "solutions": [],
 }
-FOR_TESTS = set(
-    "testing conformance kernels calibration programs cub mutants hostile kernel_cases abi_values".split()
-)
+FOR_TESTS = set("testing conformance kernels calibration programs cub mutants hostile kernel_cases".split())
 # Tables of names; every reader of the simulator's reports may include them.
 WORDS = {"verifier": {"common/simulator/sim/checker.hpp", "common/simulator/sim/counters.hpp"}}
 # What a lab's and a solution's tests may include besides, and those of a submission.
@@ -104,41 +101,6 @@ SUBMISSION = "common/harness/remote/testing"
 # The simulator's C interface and NCCL's, for programs that may run on it: no part of the simulator comes with
 # them.
 FOR_ALL = {"common/simulator/cudart/sim_control.h", "common/simulator/nccl/nccl.h"}
-
-# A standard header, and names by which one knows that it is needed.
-STANDARD = {
-    "algorithm": r"(?:adjacent_find|all_of|any_of|binary_search|clamp|copy|copy_if|copy_n|count|count_if|equal|equal_range|fill|fill_n|find|"
-    r"find_if|find_if_not|for_each|generate|includes|is_sorted|lower_bound|max|max_element|min|min_element|minmax|mismatch|none_of|nth_element|"
-    r"partial_sort|partition|remove_if|replace|reverse|rotate|search|shuffle|sort|stable_sort|swap_ranges|transform|unique|upper_bound)\(|ranges::",
-    "array": r"array<",
-    "atomic": r"atomic\b",
-    "bit": r"(?:bit_cast|bit_ceil|bit_width|countl_zero|countr_zero|has_single_bit|popcount|rotl|rotr)\b",
-    "charconv": r"(?:from_chars|to_chars)\(",
-    "chrono": r"chrono::",
-    "cmath": r"(?:ceil|exp2|fabs|floor|fma|frexp|isfinite|isinf|isnan|ldexp|llround|log2|lround|nearbyint|pow|round|signbit|sqrt|trunc)\(",
-    "cstdio": r"(?:fopen|fprintf|fputs|printf|puts|snprintf)\(",
-    "cstdlib": r"(?:abort|atoi|exit|free|getenv|malloc|strtol|strtoul|strtoull)\(",
-    "cstring": r"(?:memcmp|memcpy|memmove|memset|strcmp|strerror|strlen|strncmp|strstr)\(",
-    "deque": r"deque<",
-    "filesystem": r"filesystem\b",
-    "fstream": r"[io]fstream\b",
-    "functional": r"function<",
-    "limits": r"numeric_limits\b",
-    "map": r"map<",
-    "memory": r"(?:make_shared|make_unique|shared_ptr|unique_ptr|weak_ptr)\b",
-    "mutex": r"(?:lock_guard|mutex|scoped_lock|unique_lock)\b",
-    "numeric": r"(?:accumulate|exclusive_scan|gcd|inclusive_scan|iota|lcm|partial_sum|reduce)\b",
-    "optional": r"(?:nullopt|optional)\b",
-    "random": r"mt19937",
-    "set": r"set<",
-    "span": r"span<",
-    "sstream": r"[io]?stringstream\b",
-    "thread": r"thread\b",
-    "tuple": r"(?:tuple<|tie\()",
-    "unordered_map": r"unordered_map<",
-    "variant": r"(?:get_if|holds_alternative|variant<|visit)\b",
-    "vector": r"vector<",
-}
 
 SOURCES = {".cpp", ".hpp", ".h", ".cu", ".cuh", ".in", ".inc"}
 TOP_FOLDERS = ["common", "labs", "solutions", "grader"]
@@ -243,55 +205,6 @@ def wrong_includes(root: pathlib.Path, file: pathlib.Path) -> list[str]:
     return complaints
 
 
-class Files:
-    """What each file includes, read once."""
-
-    def __init__(self, root: pathlib.Path):
-        self.root = root.resolve()
-        # Headers of others, files of ours.
-        self.known: dict[pathlib.Path, tuple[set[str], set[pathlib.Path]]] = {}
-
-    def read(self, file: pathlib.Path) -> tuple[set[str], set[pathlib.Path]]:
-        if file not in self.known:
-            others, ours = set(), set()
-            text = file.read_text(encoding="utf-8", errors="replace")
-            for name in re.findall(r'^\s*#\s*include\s*["<]([^">]+)[">]', text, re.MULTILINE):
-                target = resolve(self.root, file, name)
-                ours.add(self.root / target) if target else others.add(name)
-            self.known[file] = others, ours
-        return self.known[file]
-
-    def headers_of(self, file: pathlib.Path) -> set[str]:
-        """The headers of others that reach `file`, itself or through ours."""
-        headers, seen, left = set(), set(), [file]
-        while left:
-            here = left.pop()
-            if here in seen:
-                continue
-            seen.add(here)
-            others, ours = self.read(here)
-            headers |= others
-            left += ours
-        return headers
-
-
-USED = {header: re.compile(rf"\bstd::(?:{names})") for header, names in STANDARD.items()}
-
-
-def missing_headers(files: Files, file: pathlib.Path) -> list[str]:
-    headers = files.headers_of(file)
-    complaints = []
-    for number, line in enumerate(file.read_text(encoding="utf-8", errors="replace").splitlines(), 1):
-        if "std::" not in line:
-            continue
-        for header, names in USED.items():
-            if header not in headers and (used := names.search(line.split("//")[0])):
-                headers.add(header)  # one complaint
-                where, name = f"{file.relative_to(files.root)}:{number}", used.group().rstrip("(<")
-                complaints.append(f"{where}: names {name} without <{header}>")
-    return complaints
-
-
 def wrong_imports(root: pathlib.Path) -> list[str]:
     """Imports of modules that no folder has from which the file may import."""
     files = [f for top in TOP_FOLDERS + ["handouts"] for f in sorted((root / top).rglob("*.py"))]
@@ -323,13 +236,13 @@ def main(arguments: list[str]) -> int:
     root = pathlib.Path(arguments[0])
     files = [f for top in TOP_FOLDERS for f in sorted((root / top).rglob("*")) if f.suffix in SOURCES]
     files = [f for f in files if f.is_file()]
-    known, complaints = Files(root), []
+    complaints = []
     for file in files:
-        complaints += wrong_includes(root, file) + missing_headers(known, file.resolve())
+        complaints += wrong_includes(root, file)
     complaints += wrong_imports(root)
     for complaint in complaints:
         print(complaint)
-    print(f"{len(files)} files, {len(complaints)} wrong or missing includes")
+    print(f"{len(files)} files, {len(complaints)} wrong includes")
     return 1 if complaints or not files else 0
 
 

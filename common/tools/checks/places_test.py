@@ -55,7 +55,7 @@ PLACES = {
         r"\bmemory_limit\b|\bMEMORY_LIMIT\b",
         {
             "common/harness/verifier/verdict.hpp",
-            "common/harness/verifier/attempts.cpp",
+            "common/harness/verifier/attempt.cpp",
             "common/harness/verifier/judge.cpp",
         },
     ),

@@ -5,9 +5,8 @@
     common/tools/checks/wrap_markdown.py FILE…            # rewraps paragraphs and list items
     common/tools/checks/wrap_markdown.py --check FILE…    # changes nothing; exit code 1 if a line of prose is too long
 
-Left alone: code blocks, tables, headings, HTML, comments, and what tools write between `<!-- generated: … -->` and
-`<!-- end generated -->`. Inline code and links are not broken, and no line begins with a sign that would start a
-list, a heading or a quotation.
+Left alone: code blocks, tables, headings, HTML and comments. Inline code and links are not broken, and no line
+begins with a sign that would start a list, a heading or a quotation.
 """
 
 import argparse
@@ -16,7 +15,6 @@ import re
 import sys
 
 WIDTH = 110
-MADE = re.compile(r"^<!-- generated: .*?^<!-- end generated -->", re.M | re.S)
 ITEM = re.compile(r"(\s*)([-*+]|\d+[.)])( +)")
 # What stays together: inline code, links and pictures with words in their text, tags with attributes.
 WHOLE = re.compile(r"`[^`]+`|!?\[(?:[^\[\]]|\[[^\]]*\])*\]\([^()]*(?:\([^()]*\)[^()]*)*\)|<[a-z!/][^<>]*>")
@@ -58,14 +56,6 @@ def is_plain(line: str) -> bool:
 
 def wrapped(text: str, width: int = WIDTH) -> str:
     """A Markdown text with its prose wrapped."""
-    parts, end = [], 0
-    for block in MADE.finditer(text):
-        parts += [wrapped_part(text[end : block.start()], width), block[0]]
-        end = block.end()
-    return "".join([*parts, wrapped_part(text[end:], width)])
-
-
-def wrapped_part(text: str, width: int) -> str:
     lines, out, k = text.split("\n"), [], 0
     while k < len(lines):
         line = lines[k]

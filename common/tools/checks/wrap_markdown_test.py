@@ -19,8 +19,8 @@ ROOT = pathlib.Path(sys.argv[1]).resolve()
 LONG = "word " * 40
 
 
-def texts():
-    command = ["git", "-C", ROOT, "ls-files", "-co", "--exclude-standard", "*.md"]
+def texts(*patterns):
+    command = ["git", "-C", ROOT, "ls-files", "-co", "--exclude-standard", *(patterns or ["*.md"])]
     listed = subprocess.run(command, capture_output=True, text=True) if shutil.which("git") else None
     if listed is None or listed.returncode != 0:
         return []
@@ -35,6 +35,15 @@ class WrapMarkdown(unittest.TestCase):
             for x in wrap_markdown.too_long(p.read_text("utf-8"))
         ]
         self.assertEqual(found, [], "\n" + "\n".join(found) + "\nRun ./lab format.")
+
+    def test_comments_of_the_project_are_wrapped(self):
+        found = [
+            f"{path.relative_to(ROOT)}:{number}"
+            for path in texts("*.cpp", "*.hpp", "*.h", "*.cu", "*.cuh")
+            for number, line in enumerate(path.read_text("utf-8", errors="replace").splitlines(), 1)
+            if len(line) > wrap_markdown.WIDTH and line.lstrip().startswith("//")
+        ]
+        self.assertEqual(found, [])
 
     def test_wrapping_twice_changes_nothing(self):
         for path in texts():
@@ -59,7 +68,6 @@ class WrapMarkdown(unittest.TestCase):
             f"```\n{LONG}\n{LONG}\n```\n",
             f"# {LONG}\n",
             f"<!-- {LONG}\n{LONG} -->\n",
-            f"<!-- generated: x -->\n{LONG}\n<!-- end generated -->\n",
             "<details><summary>a</summary>\n\nb\n\n</details>\n",
             f"    {LONG}\n",
         ]:

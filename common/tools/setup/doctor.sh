@@ -55,6 +55,11 @@ row() {
   [[ -z ${5-} ]] || mends+=("$2: $5")
 }
 
+# have STATE ITEM FOUND NEEDED MEND: a row that is ok if something was found, else of that state.
+have() {
+  if [[ -n $3 ]]; then row ok "$2" "$3" "$4"; else row "$1" "$2" none "$4" "$5"; fi
+}
+
 by_apt() { # how to install Debian packages here
   if command -v apt-get >/dev/null; then
     printf 'sudo apt-get install -y %s' "$*"
@@ -87,17 +92,12 @@ fi
 # Prebuilt tools need neither Meson nor libraries.
 if [[ -n $LAB_TOOLS ]]; then
   row ok 'Tools' "prebuilt for $(uname -m)" 'prebuilt, or built from the sources'
-elif meson=$(find_meson); then
-  row ok 'Meson' "$meson $("$meson" --version)" "$MIN_MESON or later"
 else
-  row missing 'Meson' 'none' "$MIN_MESON or later" '"./lab setup" fetches it into .venv'
-fi
-if [[ -n $LAB_TOOLS ]]; then
-  :
-elif ninja=$(find_ninja); then
-  row ok 'Ninja' "$ninja $("$ninja" --version)" 'any'
-else
-  row missing 'Ninja' 'none' 'any' '"./lab setup" fetches it into .venv'
+  fetched='"./lab setup" fetches it into .venv'
+  meson=$(find_meson)
+  ninja=$(find_ninja)
+  have missing 'Meson' "${meson:+$meson $("$meson" --version)}" "$MIN_MESON or later" "$fetched"
+  have missing 'Ninja' "${ninja:+$ninja $("$ninja" --version)}" 'any' "$fetched"
 fi
 if command -v python3 >/dev/null; then
   if has_venv || [[ -x $LAB_VENV/bin/python ]]; then
@@ -116,11 +116,7 @@ libraries() {
   shift
   for library in "$@"; do
     read -r name package _ purpose <<<"$library"
-    if has_library "$name"; then
-      row ok "$name" "$(pkg-config --modversion "$name")" "$purpose"
-    else
-      row "$state" "$name" 'none' "$purpose" "$(by_apt "$package")"
-    fi
+    have "$state" "$name" "$(! has_library "$name" || pkg-config --modversion "$name")" "$purpose" "$(by_apt "$package")"
   done
 }
 if [[ -n $LAB_TOOLS ]]; then
@@ -151,13 +147,9 @@ fi
 # How well a student's program is isolated: the built grader tries it; before there is one, a guess.
 isolation_needed='full for "grade --graded", none for practice'
 if level=$("$LAB_BUILD/grader/labcli" isolation 2>/dev/null) && [[ -n $level ]]; then
-  found=$(sed -n '1p' <<<"$level")
-  if [[ $found = full* ]]; then
-    row ok 'Isolation' "$found" "$isolation_needed"
-  else
-    row note 'Isolation' "$found" "$isolation_needed"
-    while IFS= read -r line; do mends+=("Isolation: $line"); done < <(sed -n '2,$p' <<<"$level")
-  fi
+  found=${level%%$'\n'*}
+  row "$([[ $found = full* ]] && echo ok || echo note)" 'Isolation' "$found" "$isolation_needed"
+  while IFS= read -r line; do mends+=("Isolation: $line"); done < <(sed -n '2,$p' <<<"$level")
 elif command -v bwrap >/dev/null && bwrap --unshare-all --ro-bind / / true 2>/dev/null; then
   row ok 'Isolation' "bubblewrap $(bwrap --version | cut -d' ' -f2), namespaces" "$isolation_needed"
 elif command -v bwrap >/dev/null; then
@@ -190,11 +182,8 @@ else
   row note 'Built' 'not yet' 'built at first use'
 fi
 for tool in clang-format clang-tidy; do
-  if command -v $tool >/dev/null; then
-    row ok $tool "$($tool --version | grep -o 'version [0-9.]*' | cut -d' ' -f2)" 'for developers only'
-  else
-    row note $tool 'none' 'for developers only' "$(by_apt $tool)"
-  fi
+  version=$($tool --version 2>/dev/null | grep -o 'version [0-9.]*' | cut -d' ' -f2)
+  have note $tool "$version" 'for developers only' "$(by_apt $tool)"
 done
 
 if ((${#mends[@]} > 0)); then

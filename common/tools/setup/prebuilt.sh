@@ -13,7 +13,7 @@ TOOLS_OF_NO_USE=3   # the status with which setup.sh ends if they can't be used 
 list_sources() {
   find meson.build meson_options.txt common grader labs -type f \
     \( -name '*.[ch]pp' -o -name '*.h' -o -name '*.cuh' -o -name '*.in' -o -name '*.inc' -o -name '*.css' -o -name '*.js' -o -name 'meson.build' \
-    -o -name 'meson_options.txt' -o -path 'common/*.cu' -o -path '*/abi/*' -o -path 'grader/page/*' \) ! -path 'labs/*_test.cpp' ! -path 'labs/*/app/*' "$@" -print0
+    -o -name 'meson_options.txt' -o -path 'common/*.cu' -o -path '*/abi/*' -o -path 'grader/page/*' \) ! -path 'labs/*_test.cpp' "$@" -print0
 }
 
 # Whether this edition has tools for this machine, with which a command does without a build.

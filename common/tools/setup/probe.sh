@@ -117,39 +117,28 @@ wanted_cuda() {
   printf '%s\n' "$wanted"
 }
 
+# find_first TEST PATH…: the first of these programs that passes the test.
+find_first() {
+  local test=$1 program
+  shift
+  for program; do
+    [[ -n $program ]] && "$test" "$program" || continue
+    printf '%s\n' "$program"
+    return 0
+  done
+  return 1
+}
+
 find_nvcc() {
-  local nvcc
-  for nvcc in ${CUDA_HOME:+"$CUDA_HOME/bin/nvcc"} ${CUDA_PATH:+"$CUDA_PATH/bin/nvcc"} "$(command -v nvcc || true)" \
-    "$SYSTEM_CUDA/bin/nvcc" "$LAB_VENV/cuda/bin/nvcc" "$LAB_VENV/cuda12/bin/nvcc"; do
-    if [[ -n $nvcc ]] && usable_nvcc "$nvcc"; then
-      printf '%s\n' "$nvcc"
-      return 0
-    fi
-  done
-  return 1
+  find_first usable_nvcc ${CUDA_HOME:+"$CUDA_HOME/bin/nvcc"} ${CUDA_PATH:+"$CUDA_PATH/bin/nvcc"} "$(command -v nvcc || true)" \
+    "$SYSTEM_CUDA/bin/nvcc" "$LAB_VENV/cuda/bin/nvcc" "$LAB_VENV/cuda12/bin/nvcc"
 }
 
-find_meson() {
-  local meson
-  for meson in "$LAB_VENV/bin/meson" "$(command -v meson || true)"; do
-    if [[ -n $meson && -x $meson ]] && at_least "$("$meson" --version 2>/dev/null || echo 0)" "$MIN_MESON"; then
-      printf '%s\n' "$meson"
-      return 0
-    fi
-  done
-  return 1
-}
+usable_meson() { [[ -x $1 ]] && at_least "$("$1" --version 2>/dev/null || echo 0)" "$MIN_MESON"; }
+find_meson() { find_first usable_meson "$LAB_VENV/bin/meson" "$(command -v meson || true)"; }
 
-find_ninja() {
-  local ninja
-  for ninja in "$LAB_VENV/bin/ninja" "$(command -v ninja || command -v ninja-build || true)"; do
-    if [[ -n $ninja ]] && "$ninja" --version >/dev/null 2>&1; then
-      printf '%s\n' "$ninja"
-      return 0
-    fi
-  done
-  return 1
-}
+tells_version() { "$1" --version >/dev/null 2>&1; }
+find_ninja() { find_first tells_version "$LAB_VENV/bin/ninja" "$(command -v ninja || command -v ninja-build || true)"; }
 
 # Folder with packages unpacked without root (setup.sh), in pkg-config's search path. Their .pc files lead to the link build/deps.
 DEPS=$LAB_ROOT/.deps

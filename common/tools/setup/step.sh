@@ -93,27 +93,6 @@ plain_path() {
   printf '%s\n' "${path#"$LAB_ROOT"/}"
 }
 
-# A g++ other than the one in use, which may do where that one fails.
-other_cxx() {
-  local cxx now
-  now=$("${CXX:-g++}" -dumpversion 2>/dev/null | cut -d. -f1) || true
-  for cxx in g++-12 g++-13 g++-14; do
-    [[ $cxx != "g++-$now" ]] && command -v "$cxx" >/dev/null && printf '%s\n' "$cxx" && return 0
-  done
-  return 1
-}
-
-# The first of the folders that a set-up writes to on whose disk nearly nothing is free.
-full_folder() {
-  local folder free
-  for folder in "$LAB_BUILD" "${LAB_VENV:-$LAB_BUILD}" "${TMPDIR:-/tmp}"; do
-    while [[ ! -e $folder ]]; do folder=$(dirname "$folder"); done
-    free=$(df -Pm "$folder" 2>/dev/null | awk 'NR == 2 {print $4}') || true
-    [[ ! $free =~ ^[0-9]+$ ]] || ((free > 8)) || { printf '%s\n' "$folder" && return 0; }
-  done
-  return 1
-}
-
 # The variables with which a proxy is set, without the passwords in them.
 proxies() {
   local name value
@@ -131,7 +110,7 @@ proxy_settings() {
 # explain_failure TITLE OFFSET: what stopped the step whose output begins at OFFSET of the log, whose fault that is, and what to do.
 # Leaves what it was in failure_cause: interrupted, disk, memory, certificate, proxy, network, error (of a compiler or Meson) or unknown.
 explain_failure() {
-  local title=$1 offset=$2 file line words source by='' cxx folder
+  local title=$1 offset=$2 file line words source by=''
   output() { tail -c +$((offset + 1)) "$LAB_LOG"; }
   # The first line that fits, without what pip puts before the reason.
   has() {
@@ -179,13 +158,8 @@ explain_failure() {
     else
       say 'This is a fault of the course, not of your code.'
       say "Please send this file to your instructor: $LAB_LOG"
-      ! cxx=$(other_cxx) || say "Meanwhile another compiler may do: CXX=$cxx ./lab …"
       return
     fi
-  elif folder=$(full_folder); then
-    failure_cause=disk
-    say "$title did not work, and the disk with $folder is full."
-    say 'Free some space ("df -h" shows how much there is), then run the same command again.'
   else
     failure_cause=unknown
     say "$title did not work. Its last lines:"

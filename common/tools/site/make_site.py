@@ -30,7 +30,6 @@ import make_play
 import packages
 import pages
 import players
-import runs
 from waiting import Waiting
 
 # What stands in the menu, in this order. A page's title is its first heading.
@@ -95,8 +94,7 @@ find in wrong versions. It needs no GPU and no installation, and loads nothing f
 
 
 def add_play_page(build: pathlib.Path, gathered: pathlib.Path) -> None:
-    """The page in which kernels run, a page that leads to it, and links beside traces, if this build has
-    it."""
+    """The page in which kernels run, and a page that leads to it, if this build has it."""
     if shutil.which("emcc") is None:
         without = "The site is built without kernels that run in the page. They need emscripten"
         print(f"{without}. Install it, then repeat:\n    sudo apt-get install -y emscripten")
@@ -108,8 +106,6 @@ def add_play_page(build: pathlib.Path, gathered: pathlib.Path) -> None:
     (gathered / "play").mkdir()
     (gathered / "play/page.html").write_text(make_play.page(build, labs), encoding="utf-8")
     (gathered / "play/index.md").write_text(PLAY_PAGE, encoding="utf-8")
-    for page in gathered.glob("handouts/*.md"):
-        page.write_text(runs.with_links(page.read_text(encoding="utf-8"), labs), encoding="utf-8")
 
 
 class Gatherer:
@@ -196,7 +192,7 @@ def configuration(site: pathlib.Path, gathered: pathlib.Path) -> str:
 def main() -> None:
     words, options = [w for w in sys.argv[1:] if w[0] != "-"], [w for w in sys.argv[1:] if w[0] == "-"]
     if len(words) != 2 or options not in ([], ["--instructor"]):
-        sys.exit("usage: make_site.py LABCLI FOLDER [--instructor]")
+        sys.exit("./lab site: it takes no argument but --instructor")
     labcli, folder = (pathlib.Path(word).resolve() for word in words)
     instructor = bool(options)
     gathered, site = folder / "site-pages", folder / ("site-instructor" if instructor else "site")

@@ -4,7 +4,7 @@
 A figure that is a trace is run again, by the command that draws it (handouts/scripts/figures.py), for the list of
 steps of `./lab trace --html`; a drawing has marks between its steps. The player is that of all traces,
 grader/page/trace.js, and so are the colours. The figure itself is what one sees without scripts, on paper, and
-in the Markdown page. Below some figures are explorers (explorers.py).
+in the Markdown page.
 """
 
 import html
@@ -17,7 +17,6 @@ ROOT = HERE.parents[2]
 FIGURES = ROOT / "handouts/figures"
 sys.path[:0] = [str(HERE), str(ROOT / "handouts/scripts")]
 import figures
-from explorers import explorer
 
 # As the generator writes it: in a paragraph of its own, in which no list may stand.
 IMAGE = re.compile(r'<p>(<img alt="[^"]*" src="(?:\.\./)*(?:handouts/)?figures/([\w-]+)\.svg" ?/?>)</p>')
@@ -100,9 +99,9 @@ class Players:
             name = match[2]
             steps = self.steps_of(name)
             if steps is None:
-                return match[0] + explorer(name)
+                return match[0]
             still = f'<p class="still">{match[1]}</p>'
-            return f'<div class="stepper">{still}{steps}</div>{explorer(name)}'
+            return f'<div class="stepper">{still}{steps}</div>'
 
         found = IMAGE.sub(player, text)
         if found != text:

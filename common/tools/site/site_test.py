@@ -28,7 +28,6 @@ LABCLI, KEEP = map(pathlib.Path, sys.argv[1:3])
 sys.dont_write_bytecode = True
 sys.path[:0] = [str(HERE), str(ROOT / "grader/page/browser")]
 import chromium
-import explorers
 import make_site
 import packages
 import players
@@ -94,21 +93,6 @@ class Gathering(unittest.TestCase):
             make_site.adapted('<a href="errata.md#erratum-8">8</a>\n'),
             '<a href="errata.html#erratum-8">8</a>\n',
         )
-
-    def test_explorers_draw_every_value(self):
-        titles = {name: [one[0] for one in draw()] for name, (_, draw) in explorers.EXPLORERS.items()}
-        self.assertEqual(titles["banks"][31:], ["stride 32: 32 wavefronts", "stride 33: 1 wavefront"])
-        self.assertIn("d_in[lane + 1]: 5 sectors, 80 % of their bytes are used", titles["coalescing"])
-        at_72 = list(explorers.occupancy())[titles["memory-hierarchy"].index("72 registers per thread")][3]
-        fits = re.findall(r">(\d+) of 64 warps<", at_72)
-        self.assertEqual(fits, ["28", "28", "24", "16", "0"])
-        for _, _, _, drawn in explorers.schedules():
-            final = re.findall(r">prefix (\d+)<", drawn)[-5:]
-            self.assertEqual(final, ["5", "8", "14", "16", "20"])
-        for (top, left, bottom, right), title in zip(explorers.BOXES, titles["sat-corners"]):
-            rows = [row[left : right + 1] for row in explorers.IMAGE[top : bottom + 1]]
-            self.assertEqual(title.rpartition(" = ")[2], str(sum(map(sum, rows))))
-        self.assertEqual(explorers.explorer("ring"), "")
 
 
 def wait(page, condition):
@@ -258,7 +242,6 @@ class Site(unittest.TestCase):
         text = "".join(pages.values())
         self.assertEqual([name for name in traces if f'id="{name}-step-1"' not in text], [])
         self.assertIn('data-title="tile 0: prefix available"', pages["07-hierarchical-scan"])
-        self.assertIn("stride 2: 2 wavefronts", pages["00-ideas-deeper"])
         self.assertNotIn('class="stepper"', pages["glossary"])
 
     def test_the_first_page_shows_verdict_trace_and_chart(self):
@@ -314,7 +297,7 @@ class Site(unittest.TestCase):
                     page.run("document.querySelectorAll('details').forEach((d) => { d.open = true; })")
                     for width in (1440, 768, 360):
                         # What depends on colours at one width of each; what moves in one of the two.
-                        checks = ["overflow", "drawings", "cut"]
+                        checks = ["overflow", "drawings", "cut", "formulas"]
                         checks += ["contrast", "structure"] * (width == (360 if dark else 1440))
                         checks += ["players"] * (dark == (width == 768))
                         page.look(width, dark=dark)
@@ -334,7 +317,7 @@ class Site(unittest.TestCase):
             for path in sorted((self.top / "site").rglob("*.svg")):
                 page = browser.open(path)
                 with self.subTest(picture=path.name):
-                    self.assertEqual(page.run(f"({CHECKS}).drawings()"), [])
+                    self.assertEqual(page.run(f"[...({CHECKS}).drawings(), ...({CHECKS}).formulas()]"), [])
                 page.close()
             page = browser.open(self.top / "site/index.html")
             page.run("""(() => {

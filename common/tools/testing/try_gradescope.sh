@@ -5,9 +5,9 @@
 # submission, and with no space for the results. Every results.json is compared with Gradescope's documented form, results.schema.json. LAB:
 # one whose solution is a single file (reduction, which is the default, or scan). Run as root; needs python3-jsonschema.
 #   common/tools/testing/try_gradescope.sh [--lab LAB] [--package ZIP] [--limited] [--cxx g++-N] [--suite SUITE] [--dir DIR] [--cache DIR] [--copy PATH[=THERE]]… [--env NAME[=VALUE]]…    as try_fresh.sh has them
-# --package: one that was made before for this lab, perhaps with --prebuilt. --limited: with half a CPU and 768 MB
+# --package: one that was made before for this lab. --limited: with half a CPU and 768 MB
 # for submissions, as in Gradescope's smallest container; a table at the end says what each of them used. --cxx: that compiler is the
-# only one there, and is called g++ (with g++-11 and a package with tools, Debian 12 stands for Ubuntu 22.04).
+# only one there, and is called g++.
 set -euo pipefail
 source "$(dirname "${BASH_SOURCE[0]}")/try_tree.sh"
 lab=reduction package='' limited='' cxx=''
@@ -93,7 +93,7 @@ sys.path.insert(0, str(root / "common/tools/authoring"))
 import make_mutant
 mutants = (one.read_text() for one in sorted((root / f"grader/mutants/{lab}").glob("*.mutant")))
 _, changes = make_mutant.parse(next(text for text in mutants if "\n// checker: racecheck" in text), lab)
-out.write_text(make_mutant.apply((root / f"solutions/{lab}/{lab}.cu").read_text(), changes, lab))
+out.write_text(make_mutant.apply(make_mutant.source_of(root / f"solutions/{lab}/{lab}.cu", root), changes, lab))
 PYTHON
 submit wrong
 cp "$root/solutions/$lab/$lab.cu" "$tree/autograder/submission/"

@@ -19,7 +19,7 @@ KnownBaselines time_baselines(Problems labs, const GradeOptions& options, bool r
       if (options.only_task && *options.only_task != task.id) continue;
       const Plan plan = make_plan(task, problem->cases(task), {options.device, options.only_case});
       for (const Step& step : plan.steps) {
-        if (step.stage != Stage::speedup) continue;
+        if (!step.is_timed) continue;
         const lab::Case& c = plan.cases[step.case_index];
         if (!recorded_too && recorded_cpu_time(*problem, task, c, options.device) != nullptr) continue;
         known[baseline_key(*problem, task, c)] = timer.time(*problem, task, c, kBaselineSeed, kRuns);

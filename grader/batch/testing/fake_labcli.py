@@ -94,6 +94,8 @@ elif words[0] == "grade":
             "verdict": "WRONG_ANSWER" if "wrong" in text else task["verdict"],
         }
         graded.append({"id": lab, "points": 5, "max_points": 100, "tasks": [task, other]})
+        for one in graded[-1]["tasks"]:
+            print(lab, one["id"], one["verdict"])
     write(option["--json"], json.dumps({"labs": graded}))
 elif words[0] == "batch-baselines":
     write(option["--out"], "{}")

@@ -59,7 +59,7 @@ NAMES = [  # of which some number of students each have a variation
 
 
 def tasks_of(root):
-    text = (root / "solutions" / LAB / f"{LAB}.cu").read_text(encoding="utf-8")
+    text = make_mutant.source_of(root / "solutions" / LAB / f"{LAB}.cu", root)
     source = re.sub(r"^\s*//@.*\n", "", text, flags=re.M)
     # A mutant answers one task; a student says of the others that they are not done.
     source = source.replace(

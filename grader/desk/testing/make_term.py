@@ -431,6 +431,7 @@ class Term:
             rounds = [DIGESTS[lab]]
             if lab == NEW_CASE_LAB:
                 rounds = [OLD_DIGEST] + ([DIGESTS[lab]] if last[submission["student"], lab] == sha256 else [])
+            made["is_pending"] = made["kind"] == "infra" and DIGESTS[lab] not in rounds
             for digest in rounds:
                 self.book.digests = {lab: digest}
                 key = self.book.unit(lab, sha256).key
@@ -589,8 +590,6 @@ class Term:
         )
         if not made:
             return 0, 0, "missing", 0
-        if any(one["kind"] == "infra" for one in made):
-            return None, None, "no grade", 0
         due = DUE[lab]
         for one in self.extensions:
             if one["student"] == student and one.get("lab", lab) == lab:
@@ -598,10 +597,23 @@ class Term:
                     due, one["due"] if "due" in one else DUE[lab] + datetime.timedelta(days=one["days"])
                 )
         percent, most_days = (OWN_PERCENT, OWN_MOST_DAYS) if lab == LATE_LAB else (PERCENT, MAX_DAYS)
+
+        def days_late(one):
+            minutes = (one["when"].replace(microsecond=0) - due).total_seconds() / 60 - GRACE
+            return math.ceil(minutes / 1440) if minutes > 0 else 0
+
+        # What a newer one in time replaced is never graded again, and holds nothing up.
+        in_time = [one["number"] for one in made if days_late(one) <= most_days + slip_days]
+        made = [
+            one
+            for one in made
+            if not (one.get("is_pending") and any(one["number"] < newer for newer in in_time))
+        ]
+        if any(one["kind"] == "infra" for one in made):
+            return None, None, "no grade", 0
         rated = []
         for one in made:
-            minutes = (one["when"].replace(microsecond=0) - due).total_seconds() / 60 - GRACE
-            late = math.ceil(minutes / 1440) if minutes > 0 else 0
+            late = days_late(one)
             points = bonus = Fraction(0)
             if one["kind"] == "graded":
                 for task in tasks:

@@ -36,17 +36,6 @@ Sum sum_of(const lab::Manifest& manifest) {
   return sum;
 }
 
-std::string list_of(const lab::Task& task, const char* separator) {
-  std::vector<std::string> parts{fmt::format("right: {}", task.correctness_points)};
-  for (const lab::EfficiencyGoal& goal : task.efficiency) {
-    parts.push_back(fmt::format("{}: {}", goal_text(goal), goal.points));
-  }
-  for (const lab::SpeedupTier& tier : task.speedup) {
-    parts.push_back(fmt::format("{:.4g}× {}: {}", tier.speedup, baseline_name(task.baseline), tier.points));
-  }
-  return fmt::format("{}", fmt::join(parts, separator));
-}
-
 }  // namespace
 
 std::string goal_text(const lab::EfficiencyGoal& goal) {
@@ -137,7 +126,10 @@ std::string catalogue_json(Problems labs) {
 }
 
 std::string points_markdown(const lab::Manifest& manifest) {
-  std::string out = "| task | right | efficiency | speedup | points |\n|---|---:|---|---|---:|\n";
+  const bool has_goals = std::ranges::any_of(
+      manifest.tasks, [](const lab::Task& t) { return !t.efficiency.empty() || !t.speedup.empty(); });
+  std::string out = has_goals ? "| task | right | efficiency | speedup | points |\n|---|---:|---|---|---:|\n"
+                              : "| task | points |\n|---|---:|\n";
   for (const lab::Task& task : manifest.tasks) {
     std::string efficiency, speedup;
     for (const lab::EfficiencyGoal& goal : task.efficiency) {
@@ -147,32 +139,13 @@ std::string points_markdown(const lab::Manifest& manifest) {
       speedup += fmt::format("{}{:.4g}× {}: {}", speedup.empty() ? "" : "<br>", tier.speedup,
                              baseline_name(task.baseline), tier.points);
     }
-    out +=
-        fmt::format("| `{}` {}{} | {} | {} | {} | {} |\n", task.id, task.title, task.bonus ? " (bonus)" : "",
-                    task.correctness_points, efficiency, speedup, lab::max_points(task));
+    out += fmt::format("| `{}` {}{} | ", task.id, task.title, task.bonus ? " (bonus)" : "");
+    if (has_goals) out += fmt::format("{} | {} | {} | ", task.correctness_points, efficiency, speedup);
+    out += fmt::format("{} |\n", lab::max_points(task));
   }
   const Sum sum = sum_of(manifest);
-  out += fmt::format("| **all** | | | | **{}{}** |\n", sum.required,
+  out += fmt::format("| **all** |{} **{}{}** |\n", has_goals ? " | | |" : "", sum.required,
                      sum.bonus > 0 ? fmt::format(" + {}", sum.bonus) : "");
-  return out;
-}
-
-std::string points_text(const lab::Manifest& manifest) {
-  std::string out = fmt::format("{}\n", manifest.title);
-  for (const lab::Task& task : manifest.tasks) {
-    const std::string head =
-        fmt::format("  {} {} ", fit_left(task.id, 20), fit_right(std::to_string(lab::max_points(task)), 4));
-    // Lines are broken between goals, not inside of one.
-    std::string goals = list_of(task, "\n");
-    replace_all(goals, " ", "\u00a0");
-    replace_all(goals, "\n", ", ");
-    goals = wrap_beside(head, goals, terminal_columns());
-    replace_all(goals, "\u00a0", " ");
-    out += goals + "\n";
-  }
-  const Sum sum = sum_of(manifest);
-  out += fmt::format("  {} {}{}\n", fit_left("all", 20), fit_right(std::to_string(sum.required), 4),
-                     sum.bonus > 0 ? fmt::format(" + {} bonus", sum.bonus) : "");
   return out;
 }
 

@@ -16,6 +16,5 @@ std::string catalogue_text(Problems labs);
 std::string catalogue_json(Problems labs);
 // One row per task: points for correctness, for each efficiency goal and each speedup tier, and the total.
 std::string points_markdown(const lab::Manifest& manifest);
-std::string points_text(const lab::Manifest& manifest);
 
 }  // namespace course::grader

@@ -38,12 +38,6 @@ lab::Measure all_checks() {
   return measure;
 }
 
-// Whether the case is measured. On the simulator, the run that judges its output and the measured run both
-// start in a fresh process, so that a program cannot distinguish them by what earlier runs have left.
-bool is_measured(const lab::Case& c) {
-  return (c.purpose & (lab::kEfficiency | lab::kSpeedup)) != 0;
-}
-
 }  // namespace
 
 int Plan::correctness_steps() const {
@@ -58,52 +52,67 @@ Plan make_plan(const lab::Task& task, std::vector<lab::Case> cases, const PlanOp
                                     [&](const lab::Case& c) { return c.name != *options.only_case; }),
                      plan.cases.end());
   }
-  const auto device_of = [&](const lab::Case& c) {
-    return options.needs_simulator && options.needs_simulator(c) ? lab::DeviceKind::sim : options.device;
+  const auto gpu_runs = [&](const lab::Case& c) {
+    return options.device == lab::DeviceKind::gpu && !(options.needs_simulator && options.needs_simulator(c));
   };
-  const auto add = [&](std::size_t index, Stage stage, lab::DeviceKind device, lab::Measure measure,
-                       bool alone = false) {
-    plan.steps.push_back({index, stage, device, measure, alone});
+  const auto add = [&](std::size_t index, Stage stage, const lab::Measure& measure) {
+    plan.steps.push_back(
+        {.case_index = index, .stage = stage, .device = lab::DeviceKind::sim, .measure = measure});
+  };
+  // On the simulator: the run has all that the case's purposes ask for. A measured case gets a fresh process:
+  // what earlier runs have left there must not change what it costs.
+  const auto add_simulated = [&](std::size_t index, Stage stage, const lab::Measure& measure) {
+    const lab::Case& c = plan.cases[index];
+    add(index, stage, measure);
+    Step& step = plan.steps.back();
+    step.is_counted = !task.efficiency.empty() && (c.purpose & lab::kEfficiency) != 0;
+    step.is_timed = !task.speedup.empty() && (c.purpose & lab::kSpeedup) != 0 && !gpu_runs(c);
+    step.measure.counters = step.is_counted;
+    step.measure.checks = step.is_counted || options.check_every_size || options.only_case;
+    step.measure.fresh = step.is_counted || step.is_timed;
+    step.measure.timed_runs = step.is_timed ? 1 : 0;  // modelled times are the same in every run
+  };
+  const auto is_planned = [&](std::size_t index, bool Step::*use) {
+    return std::ranges::any_of(plan.steps,
+                               [&](const Step& step) { return step.case_index == index && step.*use; });
   };
 
   for (std::size_t i : by_size(plan.cases, lab::kCorrectness)) {
-    const lab::DeviceKind device = device_of(plan.cases[i]);
-    const bool gpu = device == lab::DeviceKind::gpu;
+    const lab::Case& c = plan.cases[i];
     lab::Measure judged;
-    judged.fresh = !gpu && is_measured(plan.cases[i]);
-    judged.checks = !gpu && (options.check_every_size || options.only_case);
-    const bool is_small = plan.cases[i].n <= kSmallForTwice;
-    judged.twice =
-        options.only_case || (options.check_every_size && is_small) ||
-        seed_for(options.seed, plan.cases[i].name) % (is_small ? kOneOfSmallTwice : kOneOfLargeTwice) == 0;
-    add(i, Stage::correctness, device, judged);
+    judged.twice = options.only_case ||
+                   seed_for(options.seed, c.name) % one_of_twice(c.n, options.check_every_size) == 0;
+    if (gpu_runs(c))
+      plan.steps.push_back({.case_index = i, .device = lab::DeviceKind::gpu, .measure = judged});
+    else
+      add_simulated(i, Stage::correctness, judged);
   }
 
   // On the simulator lab::Session has already run the cases marked with kChecks with all checkers.
   const bool any_marked = !by_size(plan.cases, lab::kChecks).empty();
   for (std::size_t i : to_check(plan.cases))
-    if (!any_marked || device_of(plan.cases[i]) == lab::DeviceKind::gpu)
-      add(i, Stage::checks, lab::DeviceKind::sim, all_checks());
+    if (!any_marked || gpu_runs(plan.cases[i])) add(i, Stage::checks, all_checks());
 
   if (!task.efficiency.empty()) {
-    // Counters and checkers use the same run, so that a program cannot distinguish them.
-    lab::Measure counters;
-    counters.counters = true;
-    counters.checks = true;
-    counters.fresh = true;
     for (std::size_t i : by_size(plan.cases, lab::kEfficiency))
-      add(i, Stage::efficiency, lab::DeviceKind::sim, counters);
+      if (!is_planned(i, &Step::is_counted)) add_simulated(i, Stage::efficiency, {});
   }
 
   if (!task.speedup.empty()) {
     for (std::size_t i : by_size(plan.cases, lab::kSpeedup)) {
-      const bool gpu = device_of(plan.cases[i]) == lab::DeviceKind::gpu;
+      if (is_planned(i, &Step::is_timed)) continue;
+      if (!gpu_runs(plan.cases[i])) {
+        add_simulated(i, Stage::speedup, {});
+        continue;
+      }
       lab::Measure timed;
-      timed.timed_runs = gpu ? kTimedRunsOnGpu : 1;  // modelled times are the same in every run
-      timed.fresh = !gpu;
-      // What earns points must be checked itself, because a program may behave differently in other runs.
-      timed.checks = !gpu && options.check_every_size;
-      add(i, Stage::speedup, device_of(plan.cases[i]), timed, gpu);
+      timed.timed_runs = kTimedRunsOnGpu;
+      plan.steps.push_back({.case_index = i,
+                            .stage = Stage::speedup,
+                            .device = lab::DeviceKind::gpu,
+                            .measure = timed,
+                            .is_timed = true,
+                            .alone = true});
     }
   }
   return plan;
@@ -113,7 +122,8 @@ Plan checks_plan(std::vector<lab::Case> cases) {
   Plan plan;
   plan.cases = std::move(cases);
   for (std::size_t i : to_check(plan.cases)) {
-    plan.steps.push_back({i, Stage::checks, lab::DeviceKind::sim, all_checks(), false});
+    plan.steps.push_back(
+        {.case_index = i, .stage = Stage::checks, .device = lab::DeviceKind::sim, .measure = all_checks()});
   }
   return plan;
 }

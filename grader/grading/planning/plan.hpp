@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
 // The plan for a task: which cases run, in which order, on which device, and what each measures. No case is
 // run here. Order: the correctness cases from small to large (so that a wrong kernel is found soon), a few
-// small cases with all checkers, the efficiency cases with counters, the speedup cases.
+// small cases with all checkers, the efficiency cases with counters, the speedup cases. On the simulator one
+// run of a case is judged, counted and timed, since counters and modelled times are the same in every run.
 // Invariant: a task's verdict needs every step of its plan; a step that is left out after failures is counted
 // as such.
 #pragma once
@@ -16,7 +17,7 @@
 
 #include "lab/problem.hpp"
 #include "report/result.hpp"
-#include "verifier/session.hpp"
+#include "verifier/request.hpp"
 
 namespace course::grader {
 
@@ -25,6 +26,8 @@ struct Step {
   Stage stage = Stage::correctness;
   lab::DeviceKind device = lab::DeviceKind::sim;
   lab::Measure measure;
+  // What the task's points use of this run.
+  bool is_counted = false, is_timed = false;
   // On a GPU a timed case must not share the device with other cases.
   bool alone = false;
 };
@@ -55,11 +58,13 @@ constexpr int kFailuresToDecide = 12;
 // If a lab marks no case with kChecks, this many cases of up to this many items are chosen.
 constexpr std::size_t kCheckedCases = 4;
 constexpr std::uint64_t kCheckedItems = std::uint64_t{1} << 16;
-// When their output is judged, one of so many cases calls the task twice: with other items, a stored answer
-// is wrong. Small cases are those of up to kSmallForTwice items; in runs that check every size, all of them
-// do.
-constexpr std::uint64_t kSmallForTwice = std::uint64_t{1} << 18;
-constexpr std::uint64_t kOneOfSmallTwice = 4, kOneOfLargeTwice = 8;
+// When the output of cases with n items is judged, one of so many calls the task twice: with other items, a
+// stored answer is wrong, and so is one that needs memory as the first call found it.
+constexpr std::uint64_t one_of_twice(std::uint64_t n, bool graded) {
+  if (n > std::uint64_t{1} << 18) return 8;
+  if (!graded) return 4;
+  return n > std::uint64_t{1} << 12 ? 3 : 1;
+}
 // On a GPU a case is timed in rounds, with the CPU baselines between them, so that heat, throttling and load
 // affect both.
 constexpr int kTimingRounds = 2;

@@ -111,27 +111,44 @@ TEST(Plan, JudgesAndMeasuresInFreshProcesses) {
   EXPECT_EQ(plan.correctness_steps(), 7);
 }
 
+TEST(Plan, JudgesCountsAndTimesInOneRunOnTheSimulator) {
+  std::vector<lab::Case> cases = kProblem.cases(first_task());
+  for (lab::Case& c : cases) c.purpose |= lab::kCorrectness | lab::kEfficiency | lab::kSpeedup;
+  for (const bool graded : {false, true}) {
+    const Plan plan = make_plan(first_task(), cases, {lab::DeviceKind::sim, {}, graded});
+    for (const Step& step : plan.steps) {
+      if (step.stage == Stage::checks) continue;
+      EXPECT_EQ(step.stage, Stage::correctness);
+      EXPECT_TRUE(step.is_counted && step.is_timed && step.measure.counters && step.measure.checks);
+    }
+    EXPECT_EQ(plan.correctness_steps(), cases.size());
+  }
+  const Plan plan = make_plan(first_task(), cases, {lab::DeviceKind::gpu, {}});
+  for (const Stage stage : {Stage::correctness, Stage::efficiency, Stage::speedup})
+    EXPECT_EQ(steps_of(plan, stage).size(), cases.size());
+}
+
 TEST(Plan, CallsSomeCasesTwiceAndInGradedRunsAllSmallOnes) {
   std::vector<lab::Case> cases = kProblem.cases(first_task());
-  cases[4].n = kSmallForTwice + 1;
-  for (const bool graded : {false, true}) {
-    std::size_t n_small = 0, n_large = 0, of_small = 0, of_large = 0;
-    for (std::uint64_t seed = 0; seed < 400; ++seed) {
-      PlanOptions options;
-      options.seed = seed;
-      options.check_every_size = graded;
-      for (const Step& step : make_plan(first_task(), cases, options).steps) {
-        if (step.stage != Stage::correctness) continue;
-        const bool is_large = step.case_index == 4;
-        ++(is_large ? of_large : of_small);
-        if (step.measure.twice) ++(is_large ? n_large : n_small);
+  for (const std::uint64_t n :
+       {std::uint64_t{1} << 12, std::uint64_t{1} << 18, (std::uint64_t{1} << 18) + 1}) {
+    for (const bool graded : {false, true}) {
+      cases[4].n = n;
+      std::size_t of = 0, n_twice = 0;
+      for (std::uint64_t seed = 0; seed < 400; ++seed) {
+        PlanOptions options;
+        options.seed = seed;
+        options.check_every_size = graded;
+        for (const Step& step : make_plan(first_task(), cases, options).steps) {
+          if (step.stage != Stage::correctness || step.case_index != 4) continue;
+          ++of;
+          n_twice += step.measure.twice ? 1 : 0;
+        }
       }
+      EXPECT_EQ(of, 400u);
+      const auto expected = static_cast<double>(of) / static_cast<double>(one_of_twice(n, graded));
+      EXPECT_NEAR(static_cast<double>(n_twice), expected, one_of_twice(n, graded) == 1 ? 0 : 30);
     }
-    EXPECT_NEAR(static_cast<double>(n_large), static_cast<double>(of_large / kOneOfLargeTwice), 30);
-    if (graded)
-      EXPECT_EQ(n_small, of_small);
-    else
-      EXPECT_NEAR(static_cast<double>(n_small), static_cast<double>(of_small / kOneOfSmallTwice), 100);
   }
 }
 

@@ -2,10 +2,8 @@
 #include "grading/planning/select.hpp"
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include <algorithm>
-#include <cstdio>
 #include <set>
 
 #include "lab/derived_cases.hpp"
@@ -54,26 +52,6 @@ Result<std::vector<const lab::Problem*>> select_labs(Problems all, const std::ve
   for (const lab::Problem* problem : all)
     if (wanted.count(std::string(problem->manifest().id)) != 0) selected.push_back(problem);
   return selected;
-}
-
-Result<std::vector<const lab::Problem*>> of_one_kind(std::vector<const lab::Problem*> labs, bool several) {
-  const auto is_other = [&](const lab::Problem* problem) {
-    return (problem->manifest().most_devices > 1) != several;
-  };
-  if (!several && std::ranges::all_of(labs, is_other)) return labs;
-  std::vector<std::string_view> left_out;
-  std::erase_if(labs, [&](const lab::Problem* problem) {
-    if (!is_other(problem)) return false;
-    left_out.push_back(problem->manifest().id);
-    return true;
-  });
-  if (labs.empty()) return Error{"--gpus is for labs for several devices, such as multi_gpu."};
-  if (!left_out.empty() && !several)
-    std::fputs(fmt::format("lab: {} is left out: it is for several devices; bench it alone\n",
-                           fmt::join(left_out, ", "))
-                   .c_str(),
-               stderr);
-  return labs;
 }
 
 void take_task(Problems all, std::vector<std::string>& names, std::string& task) {

@@ -17,10 +17,6 @@ using Problems = std::span<const lab::Problem* const>;
 // The named labs, each once, in the order of `all`; all labs if `names` is empty.
 Result<std::vector<const lab::Problem*>> select_labs(Problems all, const std::vector<std::string>& names);
 
-// The labs of one device, unless all are for several devices or `several`, which selects those. A line on
-// stderr says which labs are left out. An Error if none are left.
-Result<std::vector<const lab::Problem*>> of_one_kind(std::vector<const lab::Problem*> labs, bool several);
-
 // "LAB TASK" in place of "LAB --task TASK": moves the second of two names to `task` if it is a task of the
 // first, and `task` is empty.
 void take_task(Problems all, std::vector<std::string>& names, std::string& task);

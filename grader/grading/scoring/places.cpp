@@ -6,19 +6,11 @@
 #include <algorithm>
 #include <iterator>
 #include <map>
-#include <nlohmann/json.hpp>
+
+#include "verifier/report_fields.hpp"
 
 namespace course::grader {
-namespace {
-
-using Json = nlohmann::json;
-
-double number(const Json& j, const char* key) {
-  const auto it = j.find(key);
-  return it != j.end() && it->is_number() ? it->get<double>() : 0;
-}
-
-}  // namespace
+using lab::fields::Json, lab::fields::number;
 
 std::string line_with_most(lab::Metric metric, std::string_view lab, std::string_view sim_report) {
   struct LineCount {
@@ -42,17 +34,14 @@ std::string line_with_most(lab::Metric metric, std::string_view lab, std::string
   };
   const auto count = std::ranges::find(kLineCounts, metric, &LineCount::metric);
   const Json report = Json::parse(sim_report, nullptr, false);
-  if (count == std::end(kLineCounts) || !report.is_object()) return "";
+  if (count == std::end(kLineCounts)) return "";
   const std::string own = fmt::format("{}.cu", lab);
   struct Sum {
     double most = 0, requests = 0, local = 0;
   };
   std::map<std::uint32_t, Sum> lines;
-  if (!report.contains("lines") || !report["lines"].is_array()) return "";
-  for (const Json& line : report["lines"]) {
-    if (!line.is_object()) continue;
-    const auto named = line.find("file");
-    const std::string file = named != line.end() && named->is_string() ? named->get<std::string>() : "";
+  for (const Json& line : lab::fields::list(report, "lines")) {
+    const std::string_view file = lab::fields::text(line, "file");
     if (file.substr(file.rfind('/') + 1) != own) continue;
     Sum& sum = lines[static_cast<std::uint32_t>(number(line, "line"))];
     sum.most += count->of(line);

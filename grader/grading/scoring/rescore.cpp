@@ -3,16 +3,17 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <nlohmann/json.hpp>
 #include <stdexcept>
 
 #include "grading/scoring/score.hpp"
 #include "lab/metrics.hpp"
+#include "verifier/report_fields.hpp"
 
 namespace course::grader {
 namespace {
 
+using lab::fields::member;
 using nlohmann::json;
 
 lab::Metric metric_named(const std::string& name) {
@@ -25,12 +26,6 @@ lab::Verdict verdict_named(const std::string& name) {
   for (const lab::VerdictRow& row : lab::kVerdicts)
     if (row.name == name) return row.verdict;
   throw std::invalid_argument(fmt::format("\"{}\" is not a verdict", name));
-}
-
-const json& member(const json& object, const char* key) {
-  static const json kNothing;
-  const auto found = object.is_object() ? object.find(key) : object.end();
-  return object.is_object() && found != object.end() ? *found : kNothing;
 }
 
 // The evidence that a task's result contains.
@@ -77,33 +72,16 @@ Result<PointsTable> PointsTable::parse(std::string_view text) {
     const json document = json::parse(text);
     for (const json& lab : document.at("catalogue").at("labs")) {
       for (const json& task : member(lab, "tasks")) {
-        const json& wish = member(member(member(document, "points"), lab.at("id").get<std::string>().c_str()),
-                                  task.at("id").get<std::string>().c_str());
         Points points;
         points.id = task.at("id");
-        points.correctness =
-            (wish.contains("correctness") ? wish.at("correctness") : task.at("correctness_points"));
+        points.correctness = task.at("correctness_points");
         points.baseline =
             task.at("baseline") == "all_cores" ? lab::Baseline::all_cores : lab::Baseline::one_thread;
         points.bonus = task.at("bonus");
         for (const json& goal : task.at("efficiency"))
           points.goals.push_back({metric_named(goal.at("metric")), goal.at("limit"), goal.at("points")});
-        // class.toml replaces the goal of the same metric, and all tiers together.
-        for (const auto& [name, goal] : member(wish, "efficiency").items()) {
-          const lab::EfficiencyGoal wanted{metric_named(name), goal.at("limit"), goal.at("points")};
-          const auto same = std::ranges::find_if(
-              points.goals, [&](const auto& one) { return one.metric == wanted.metric; });
-          if (same == points.goals.end())
-            points.goals.push_back(wanted);
-          else
-            *same = wanted;
-        }
-        if (wish.contains("speedup")) {
-          for (const json& tier : wish.at("speedup")) points.tiers.push_back({tier.at(0), tier.at(1)});
-        } else {
-          for (const json& tier : task.at("speedup"))
-            points.tiers.push_back({tier.at("speedup"), tier.at("points")});
-        }
+        for (const json& tier : task.at("speedup"))
+          points.tiers.push_back({tier.at("speedup"), tier.at("points")});
         table.labs_[lab.at("id")][points.id] = std::move(points);
       }
     }

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: MIT
-// What stored results are worth by a table of points that may have changed since: that of the labs, changed
-// by the instructor (class.toml). Reads and writes JSON for the scripts of grader/batch, which have no rules
-// of their own; score.hpp has them. Results are kept as they are but for points, goals, tiers and the message
-// of a right task.
+// What stored results are worth by the labs' points, which may have changed since. Reads and writes JSON for
+// the scripts of grader/batch, which have no rules of their own; score.hpp has them. Results are kept as they
+// are but for points, goals, tiers and the message of a right task.
 #pragma once
 
 #include <map>
@@ -16,7 +15,7 @@ namespace course::grader {
 
 class PointsTable {
  public:
-  // {"catalogue": what list --json prints, "points": {LAB: {TASK: …}}, which replaces the catalogue's}
+  // {"catalogue": what list --json prints}
   static Result<PointsTable> parse(std::string_view text);
   // `lab`, the JSON of one lab of a result, with the points of this table. What the table lacks keeps its
   // points.

@@ -66,22 +66,6 @@ void score_speedup(const lab::Task& task, const Evidence& evidence, TaskResult& 
 
 }  // namespace
 
-Evidence together(const TaskResult& earlier, Evidence now) {
-  now.cases_planned += earlier.cases_planned;
-  now.cases.insert(now.cases.begin(), earlier.cases.begin(), earlier.cases.end());
-  for (const lab::Metric metric : lab::kAllMetrics) {
-    const auto known = earlier.metrics.find(std::string(lab::name_of(metric)));
-    if (known == earlier.metrics.end()) continue;
-    const auto [measured, is_new] = now.metrics.try_emplace(metric, known->second);
-    if (is_new) continue;
-    measured->second = lab::at_least(metric) ? std::min(measured->second, known->second)
-                                             : std::max(measured->second, known->second);
-  }
-  now.time_ratio += earlier.time_ratio.value_or(0);
-  if (earlier.timing) now.timings.push_back(*earlier.timing);
-  return now;
-}
-
 void give_points(const lab::Task& task, const Evidence& evidence, TaskResult& out) {
   out.correctness_points = out.max_correctness_points;
   score_goals(evidence, out);

@@ -35,10 +35,6 @@ TaskResult score_task(const lab::Task& task, const Evidence& evidence);
 // Adds the points of a task whose verdict is OK or SUSPECT, with goals and tiers: what the evidence is worth.
 void give_points(const lab::Task& task, const Evidence& evidence, TaskResult& out);
 
-// `now`, of the cases that `earlier` lacks, together with what `earlier` says about the others. `earlier`:
-// a result of the same file whose verdict is OK or SUSPECT.
-Evidence together(const TaskResult& earlier, Evidence now);
-
 // The result of a task whose lab could not be built or run.
 TaskResult unscored_task(const lab::Task& task, lab::Verdict verdict, std::string message);
 

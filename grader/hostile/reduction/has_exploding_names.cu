@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // about: Calls functions whose names would be gigabytes long in the source's form.
-// screen: _Z1f1PI1PI1PI1P
+// screen: f: is not among what a lab
 // expect: neighboured OK
 #include "right.cuh"
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // about: CUB reduces each block's items.
-// screen: block_reduce
+// screen: CUB or Thrust
 #include <cub/block/block_reduce.cuh>
 
 #include "right.cuh"

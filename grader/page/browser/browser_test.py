@@ -33,7 +33,6 @@ REPORTS = {
     "trace-lanes": "trace reduction shuffle --n 64 --solutions --html",
     "trace-grid": "trace sat serial --solutions --html",
     "trace-states": "trace hierarchical_scan look_back --n 6000 --columns 8 --solutions --html",
-    "bench": "bench --published --html",
 }
 if RACY:
     lab, task, runner = RACY.split(":", 2)
@@ -41,7 +40,7 @@ if RACY:
 # What a message, a title or a path can hold at worst.
 HOSTILE = "</title><script>console.error('ran')</script><b onclick=x> & \"quoted\" " + "long_word_" * 12
 # Made by hand: the checks must see what is wrong.
-FAULTY = """<!doctype html><html><body><h1>a</h1><h1>b</h1><h4>skips</h4><main><p style="color: #999; width: 800px">pale and wide</p>
+FAULTY = """<!doctype html><html><body><h1>a</h1><h1>b</h1><h4>skips</h4><main><p style="color: #999; width: 800px">pale and wide</p><p>2^28, 2^(d+1) and e_{b+1}, but <code>2^28</code></p>
 <button></button><img src="data:,"><a href="#nowhere">x</a><p id="twice"></p><p id="twice"></p>
 <svg width="90" height="30"><rect width="90" height="30" fill="#222"/><text y="20" fill="#333">dark</text></svg>
 <svg width="90" height="30"><text y="20">over</text><text x="9" y="18">each other</text><text x="80" y="20">cut</text></svg>
@@ -117,7 +116,7 @@ class Reports(unittest.TestCase):
                 for width in (360, 768, 1440):
                     with self.subTest(report=name, width=width, dark=dark):
                         page.look(width, dark=dark)
-                        checks = ["overflow", "contrast", "structure", "drawings", "cut"]
+                        checks = ["overflow", "contrast", "structure", "drawings", "cut", "formulas"]
                         checks += ["players"] * (dark == (width == 768))
                         for check in checks:
                             self.assertEqual(self.ask(page, check), [], check)
@@ -172,6 +171,7 @@ class Reports(unittest.TestCase):
         self.assertEqual(len(self.ask(page, "contrast")), 2)
         self.assertEqual(len(self.ask(page, "drawings")), 2)
         self.assertEqual(len(self.ask(page, "cut")), 2)
+        self.assertEqual(len(self.ask(page, "formulas")), 3)
         self.assertEqual(sum("heights" in one for one in self.ask(page, "players")), 1)
         complaints = " ".join(self.ask(page, "structure"))
         for part in (

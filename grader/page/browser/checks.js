@@ -122,6 +122,16 @@
     return complaints;
   },
 
+  // Powers and indices are set as such, outside of code: no 2^28, no e_{b+1}.
+  formulas() {
+    const complaints = [], texts = document.createTreeWalker(document, NodeFilter.SHOW_TEXT);
+    for (let node = texts.nextNode(); node; node = texts.nextNode()) {
+      if (node.parentElement.closest('script, style, pre, code, .mono')) continue;
+      for (const [raw] of node.data.matchAll(/\w+\^\(?\w+|\w_\{[^}]*\}/g)) complaints.push(`${raw} is not set as a formula`);
+    }
+    return complaints;
+  },
+
   // What does not fit is not cut off unless it scrolls, and what is hidden takes no room.
   cut(root = document) {
     const complaints = [];

@@ -32,6 +32,6 @@ async function answer_to(machine, line) {
         machine = make_machine({ wasmBinary });  // as worker.js does
       }
     }
-    process.stdout.write(`${answer ?? '{"error": "its 64 MB are used up"}'}\n`);
+    process.stdout.write(`${answer ?? '{"error": "its 128 MB are used up"}'}\n`);
   }
 })();

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// The libfmt.a of prebuilt tools (make_tools.sh), where the system has only a shared libfmt: fmt's code, compiled
-// header-only, with what the grader needs besides the simulator.
+// The libfmt.a of prebuilt tools (make_tools.sh), where the system has only a shared libfmt: fmt's code,
+// compiled header-only, with what the grader needs besides the simulator.
 #include <fmt/chrono.h>
 
 #include <locale>

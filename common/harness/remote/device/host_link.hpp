@@ -27,8 +27,8 @@ class HostLink : public lab::Submission {
   using Devices = std::function<sim::Device&(std::uint32_t ordinal)>;
   // `fd`: the channel, owned by the caller. `code`: the file from which kernels are read. `program`: the file
   // that the other process runs, for the lines and functions of host code in messages. `devices`: creates the
-  // device at the first call for its ordinal. A launch that overlaps the one before must wait for it before it
-  // accesses memory; if `of_the_course`, it may read before that what no launch writes.
+  // device at the first call for its ordinal. A launch that overlaps the one before must wait for it before
+  // it accesses memory; if `of_the_course`, it may read before that what no launch writes.
   HostLink(int fd, std::string code, std::string program, std::uint32_t n_devices, Devices devices,
            bool of_the_course = false)
       : fd_(fd),

@@ -42,7 +42,7 @@ std::optional<Operand> operand_of(const SimOperand& raw, std::uint32_t n_devices
   one.call.type = static_cast<ncclDataType_t>(raw.type);
   if (nccl::reduces(one.call.kind)) {
     if (raw.reduction >= ncclNumOps) return std::nullopt;
-    one.call.reduction.op = static_cast<ncclRedOp_t>(raw.reduction);
+    one.call.reduction = static_cast<ncclRedOp_t>(raw.reduction);
   }
   one.call.send = reinterpret_cast<const void*>(raw.send);  // NOLINT: checked by the caller
   one.call.receive = reinterpret_cast<void*>(raw.receive);  // NOLINT: checked by the caller

@@ -20,9 +20,7 @@ inline void answer_one_thread(std::span<const std::int32_t> in, std::span<std::i
 
 // Each core processes a contiguous share.
 inline void answer_all_cores(std::span<const std::int32_t> in, std::span<std::int32_t> out) {
-  const std::size_t n_shares = lab::n_shares_of(in.size(), 1);
-  lab::on_all_cores(n_shares, [&](std::size_t share) {
-    const std::size_t first = in.size() * share / n_shares, last = in.size() * (share + 1) / n_shares;
+  lab::on_shares(in.size(), 1, [&](std::size_t, std::size_t first, std::size_t last) {
     answer_one_thread(in.subspan(first, last - first), out.subspan(first, last - first));
   });
 }

@@ -12,72 +12,76 @@
 namespace course::LAB_ID {
 namespace {
 
-using lab::Case;
-using lab::DType;
-using lab::HostBuffer;
-using lab::Pattern;
-using lab::Task;
+using namespace lab;  // NOLINT: this file is written in that library's terms
 
 using Item = std::int32_t;
 
-class TheProblem : public lab::Problem {
+// A lab with operators has their enumeration in place of `int`.
+Case make(int op, DType dtype, std::uint64_t n, Pattern pattern, std::uint32_t purpose,
+          std::uint32_t misalign) {
+  return make_case({"i32"}, op, dtype, n, pattern, purpose, misalign);
+}
+
+namespace table {
+using enum DType;
+using enum Pattern;
+constexpr CaseRow<int> kCases[] = {
+    {0, i32, {0, 1, 31, 255, 257, 1024, 100003}},
+    // All checkers are on.
+    {0, i32, 300, random, kBoth},
+    {0, i32, 3000, extremes, kBoth},
+    {0, i32, 4099, random, kBoth, 4},
+    {0, i32, 1 << 18, random, kCounted},
+};
+}  // namespace table
+
+class TheProblem : public Problem {
  public:
-  const lab::Manifest& manifest() const override { return kManifest; }
+  const Manifest& manifest() const override { return kManifest; }
 
   std::vector<Case> cases(const Task& task) const override {
-    constexpr auto kBoth = lab::kCorrectness | lab::kChecks;
     std::vector<Case> all;
-    for (const std::uint64_t n : {0u, 1u, 31u, 255u, 257u, 1024u, 100003u})
-      all.push_back(make(n, Pattern::random));
-    all.push_back(make(300, Pattern::random, kBoth));
-    all.push_back(make(3000, Pattern::extremes, kBoth));
-    all.push_back(make(4099, Pattern::random, kBoth, 4));
-    all.push_back(make(1 << 18, Pattern::random, lab::kEfficiency | lab::kCorrectness));
-    if (!task.speedup.empty())
-      all.push_back(make(1 << 22, Pattern::random, lab::kSpeedup | lab::kCorrectness));
+    add_cases(all, table::kCases, make);
+    if (!task.speedup.empty()) all.push_back(make(0, DType::i32, 1 << 22, Pattern::random, kTimed, 0));
     return all;
   }
 
-  lab::Shape shape(const Task&, const Case& c) const override {
+  Shape shape(const Task&, const Case& c) const override {
     return {{{"d_in", DType::i32, c.n}}, {{"d_out", DType::i32, c.n}}, {}};
   }
 
   void fill(const Task&, const Case& c, std::uint64_t seed, std::span<HostBuffer> inputs) const override {
-    lab::fill_items(inputs[0].as<Item>(), c.pattern, seed);
+    fill_items(inputs[0].as<Item>(), c.pattern, seed);
   }
 
-  std::optional<lab::Mismatch> check(const Task&, const Case&, std::span<const HostBuffer> inputs,
-                                     std::span<const HostBuffer> outputs) const override {
+  std::optional<Mismatch> check(const Task&, const Case&, std::span<const HostBuffer> inputs,
+                                std::span<const HostBuffer> outputs) const override {
     const auto in = inputs[0].as<Item>();
     std::vector<Item> expected(in.size());
     answer_one_thread(in, expected);
-    return lab::compare_integers(outputs[0].spec, std::as_bytes(std::span(expected)), outputs[0].bytes);
+    return compare_integers(outputs[0].spec, std::as_bytes(std::span(expected)), outputs[0].bytes);
   }
 
   void baseline(const Task&, const Case&, std::span<const HostBuffer> inputs, std::span<HostBuffer> outputs,
-                lab::Baseline which) const override {
+                Baseline which) const override {
     const auto in = inputs[0].as<Item>();
     const auto out = outputs[0].as<Item>();
-    which == lab::Baseline::one_thread ? answer_one_thread(in, out) : answer_all_cores(in, out);
+    which == Baseline::one_thread ? answer_one_thread(in, out) : answer_all_cores(in, out);
   }
 
-  lab::Ideal ideal(const Task&, const Case& c) const override {
+  Ideal ideal(const Task&, const Case& c) const override {
     const auto n = static_cast<double>(c.n);
     return {.items = n, .work = n, .steps = 1, .bytes = 8 * n};
   }
 
-  Case example(const Task&, std::uint64_t n) const override { return make(n, Pattern::example); }
-
- private:
-  static Case make(std::uint64_t n, Pattern pattern, std::uint32_t purpose = lab::kCorrectness,
-                   std::uint32_t misalign = 0) {
-    return lab::make_case({"i32"}, 0, DType::i32, n, pattern, purpose, misalign);
+  Case example(const Task&, std::uint64_t n) const override {
+    return make(0, DType::i32, n, Pattern::example, kCorrectness, 0);
   }
 };
 
 }  // namespace
 
-const lab::Problem& problem() {
+const Problem& problem() {
   static const TheProblem kProblem;
   return kProblem;
 }

@@ -11,7 +11,7 @@ namespace course::LAB_ID {
 
 inline constexpr unsigned kBlock = 256;  // threads in a block
 
-// --- Rung 1, task "map": thread i computes item i.
+// --- Task 1, "map": thread i computes item i.
 //@reference
 // Why: neighbouring lanes access neighbouring items. Still wastes: each thread has only one load in flight.
 //@end

@@ -87,36 +87,9 @@ CUDART_API cudaMemAdvise(const void* pointer, size_t n_bytes, cudaMemoryAdvise a
   return device_api([&] { return advise(pointer, n_bytes, advice, location_of_ordinal(device)); });
 }
 
-CUDART_API cudaGraphKernelNodeCopyAttributes(cudaGraphNode_t src, cudaGraphNode_t dst) {
-  return device_api([&] { return copy_kernel_attributes(dst, src); });
-}
-
-CUDART_API cudaGraphGetEdges(cudaGraph_t graph, cudaGraphNode_t* from, cudaGraphNode_t* to, size_t* n) {
-  return device_api([&] { return graph_edges(graph, from, to, nullptr, n); });
-}
-
-CUDART_API cudaGraphNodeGetDependencies(cudaGraphNode_t node, cudaGraphNode_t* out, size_t* n) {
-  return device_api([&] { return node_dependencies(node, out, nullptr, n); });
-}
-
-CUDART_API cudaGraphNodeGetDependentNodes(cudaGraphNode_t node, cudaGraphNode_t* out, size_t* n) {
-  return device_api([&] { return node_dependents(node, out, nullptr, n); });
-}
-
 CUDART_API cudaGraphAddDependencies(cudaGraph_t graph, const cudaGraphNode_t* from, const cudaGraphNode_t* to,
                                     size_t n) {
   return device_api([&] { return graph_add_dependencies(graph, from, to, n); });
-}
-
-CUDART_API cudaGraphRemoveDependencies(cudaGraph_t graph, const cudaGraphNode_t* from,
-                                       const cudaGraphNode_t* to, size_t n) {
-  return device_api([&] { return graph_remove_dependencies(graph, from, to, n); });
-}
-
-CUDART_API cudaGraphAddNode(cudaGraphNode_t* out, cudaGraph_t graph, const cudaGraphNode_t* dependencies,
-                            size_t n, cudaGraphNodeParams* parameters) {
-  return device_api(
-      [&](Context& context) { return graph_add_any_node(context, out, graph, dependencies, n, parameters); });
 }
 
 #define V2(name) name##_v2
@@ -129,12 +102,6 @@ CUDART_API cudaGraphAddNode(cudaGraphNode_t* out, cudaGraph_t graph, const cudaG
 
 CUDART_API TWIN(cudaMemPrefetchAsync)(const void* pointer, size_t n_bytes, int device, cudaStream_t) {
   return device_api([&] { return prefetch(pointer, n_bytes, location_of_ordinal(device)); });
-}
-
-CUDART_API TWIN(cudaMemcpyBatchAsync)(void** dsts, void** srcs, size_t* sizes, size_t count,
-                                      cudaMemcpyAttributes*, size_t*, size_t, size_t* failed,
-                                      cudaStream_t stream) {
-  return device_api([&] { return copy_batch(dsts, srcs, sizes, count, stream_or_default(stream), failed); });
 }
 
 CUDART_API TWIN(cudaStreamGetCaptureInfo)(cudaStream_t stream, cudaStreamCaptureStatus* status,
@@ -150,12 +117,6 @@ CUDART_API TWIN_V2(cudaStreamGetCaptureInfo)(cudaStream_t stream, cudaStreamCapt
   return device_api([&] {
     return capture_info(stream_or_default(stream), {status, id, graph, dependencies, nullptr, n});
   });
-}
-
-CUDART_API TWIN(cudaStreamUpdateCaptureDependencies)(cudaStream_t stream, cudaGraphNode_t* dependencies,
-                                                     size_t n, unsigned flags) {
-  return device_api(
-      [&] { return update_capture_dependencies(stream_or_default(stream), dependencies, n, flags); });
 }
 
 #include "cudart/abi/later_forms.inc"

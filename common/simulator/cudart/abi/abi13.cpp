@@ -47,33 +47,7 @@ CUDART_API cudaMemGetMemPool(cudaMemPool_t* pool, cudaMemLocation* location, cud
   });
 }
 
-CUDART_API cudaGraphKernelNodeCopyAttributes(cudaGraphNode_t dst, cudaGraphNode_t src) {
-  return device_api([&] { return copy_kernel_attributes(dst, src); });
-}
-
 #endif  // CUDART_PER_THREAD
-
-CUDART_API TWIN(cudaMemPrefetchBatchAsync)(void** pointers, size_t* sizes, size_t count,
-                                           cudaMemLocation* locations, size_t* indices, size_t n_locations,
-                                           unsigned long long, cudaStream_t) {
-  return device_api([&]() -> Status {
-    if (pointers == nullptr || sizes == nullptr || locations == nullptr || indices == nullptr)
-      return cudaErrorInvalidValue;
-    if (n_locations == 0 || n_locations > count || indices[0] != 0) return cudaErrorInvalidValue;
-    // Location i applies to the ranges from indices[i] up to the next index.
-    for (size_t i = 0, which = 0; i < count; ++i) {
-      while (which + 1 < n_locations && indices[which + 1] <= i) ++which;
-      if (Status status = prefetch(pointers[i], sizes[i], locations[which]); !status.ok()) return status;
-    }
-    return cudaSuccess;
-  });
-}
-
-CUDART_API TWIN(cudaMemcpyBatchAsync)(void* const* dsts, const void* const* srcs, const size_t* sizes,
-                                      size_t count, cudaMemcpyAttributes*, size_t*, size_t,
-                                      cudaStream_t stream) {
-  return device_api([&] { return copy_batch(dsts, srcs, sizes, count, stream_or_default(stream), nullptr); });
-}
 
 #define V2(name) name
 #define TWIN_V2(name) TWIN(name)

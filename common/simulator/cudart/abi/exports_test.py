@@ -26,6 +26,7 @@ OWN_OF_BOTH = {
     "simReportFault",
     "simPlaceOfCode",
     "simChipName",
+    "simSwapLastError",
 }
 OWN_OF_HOST = OWN_OF_BOTH | {"simOperate"}
 OWN = OWN_OF_BOTH | {
@@ -38,7 +39,6 @@ OWN = OWN_OF_BOTH | {
     "simForgetWrites",
     "simConfine",
     "simEmptyHeap",
-    "simFindAllocation",
 }
 BARE_MACHINE = re.compile(r"^(libc|libm|libpthread|libdl|librt|ld-linux.*)\.so")
 
@@ -54,6 +54,8 @@ def exported(path):
         if kind == "A":
             continue
         name, _, node = name.partition("@@")
+        if name.startswith("free@GLIBC_"):  # of runtime/host/freed_memory.cpp
+            continue
         found[name] = node
     return found
 

@@ -15,7 +15,7 @@ import sys
 # sim_control.h and sim_parts.h: of the program's process, and of the device's.
 OWN_OF_BOTH = (
     "simUnorderedWork simPrepareStream simEnterPart simPartReady simRunParts simFailPart simCheckMemory "
-    "simReadMemory simReportFault simPlaceOfCode simChipName"
+    "simReadMemory simReportFault simPlaceOfCode simChipName simSwapLastError"
 ).split()
 OWN_OF_HOST = OWN_OF_BOTH + ["simOperate"]
 OWN = OWN_OF_BOTH + [
@@ -28,7 +28,6 @@ OWN = OWN_OF_BOTH + [
     "simForgetWrites",
     "simConfine",
     "simEmptyHeap",
-    "simFindAllocation",
 ]
 
 
@@ -49,7 +48,8 @@ def stubs(symbols: list[str]) -> str:
 
 def script(symbols: list[str], node: str, own: list[str]) -> str:
     exported = "".join(f"    {name};\n" for name in symbols + own)
-    return f"{node} {{\n  global:\n{exported}  local: *;\n}};\n"
+    # The C library's versions, for free() in runtime/host/freed_memory.cpp.
+    return f"{node} {{\n  global:\n{exported}  local: *;\n}};\nGLIBC_2.2.5 {{}};\nGLIBC_2.17 {{}};\n"
 
 
 def main() -> None:

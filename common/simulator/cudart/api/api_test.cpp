@@ -195,6 +195,19 @@ TEST_F(Api, LimitsAreKept) {
   EXPECT_EQ(cudaDeviceGetLimit(&value, static_cast<cudaLimit>(7)), cudaErrorUnsupportedLimit);
 }
 
+TEST_F(Api, LaunchesIncreaseTheStackAsNeeded) {
+  const auto stack_after = [&](std::uint64_t local_bytes) {
+    std::size_t value = 0;
+    sim::fake().kernels["sample"].local_bytes = local_bytes;
+    EXPECT_EQ(cudaDeviceReset(), cudaSuccess);
+    EXPECT_EQ(launch(1, 1), cudaSuccess);
+    EXPECT_EQ(cudaDeviceGetLimit(&value, cudaLimitStackSize), cudaSuccess);
+    return value;
+  };
+  EXPECT_EQ(stack_after(0), 1024u);
+  EXPECT_EQ(stack_after(4096), 4096u);
+}
+
 #if CUDART_VERSION >= 12050  // the first version with this function
 TEST_F(Api, DriverEntryPointsDoNotExist) {
   void* function = &function;

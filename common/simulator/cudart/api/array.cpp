@@ -18,16 +18,12 @@ Status allocate_array(Context& context, cudaArray_t* out, const cudaChannelForma
                       const cudaExtent& extent, unsigned flags) {
   if (out == nullptr || format == nullptr) return fail(cudaErrorInvalidValue, "a null pointer");
   if (Status status = check_format(*format); !status.ok()) return status;
-  constexpr unsigned kKnown =
-      cudaArrayLayered | cudaArraySurfaceLoadStore | cudaArrayCubemap | cudaArrayTextureGather;
-  if ((flags & ~kKnown) != 0) return fail(cudaErrorInvalidValue, "unknown flags {:#x}", flags);
-  const bool cube = (flags & cudaArrayCubemap) != 0;
-  if (cube && (flags & cudaArrayLayered) != 0)
-    return fail(cudaErrorNotSupported, "layers of cubes are not implemented");
+  if ((flags & (cudaArrayCubemap | cudaArrayTextureGather)) != 0)
+    return fail(cudaErrorNotSupported, "cube maps and gathers are not implemented");
+  if ((flags & ~unsigned{cudaArrayLayered | cudaArraySurfaceLoadStore}) != 0)
+    return fail(cudaErrorInvalidValue, "unknown flags {:#x}", flags);
   if (extent.width == 0) return fail(cudaErrorInvalidValue, "an array without width");
-  if (cube && (extent.width != extent.height || extent.depth != 6))
-    return fail(cudaErrorInvalidValue, "a cube has 6 square faces");
-  if ((flags & cudaArrayLayered) == 0 && !cube && extent.depth > 0 && extent.height == 0)
+  if ((flags & cudaArrayLayered) == 0 && extent.depth > 0 && extent.height == 0)
     return fail(cudaErrorInvalidValue, "depth without height is for layers");
   auto array = std::make_unique<cudaArray>();
   array->context = &context;
@@ -115,17 +111,6 @@ CUDART_API cudaFreeArray(cudaArray_t array) {
       return fail(cudaErrorContextIsDestroyed, "that is not an array: freed already, or never allocated");
     return release(*taken->context,
                    reinterpret_cast<std::uint64_t>(taken->base));  // NOLINT: an address of our arena
-  });
-}
-
-CUDART_API cudaArrayGetInfo(cudaChannelFormatDesc* format, cudaExtent* extent, unsigned* flags,
-                            cudaArray_t array) {
-  return device_api([&]() -> Status {
-    if (!is_array(array)) return fail(cudaErrorInvalidResourceHandle, "that is not an array");
-    if (format != nullptr) *format = array->format;
-    if (extent != nullptr) *extent = array->extent;
-    if (flags != nullptr) *flags = array->flags;
-    return cudaSuccess;
   });
 }
 

@@ -108,26 +108,9 @@ CUDART_API TWIN(cudaMemcpy2DFromArrayAsync)(void* dst, size_t pitch, cudaArray_c
   });
 }
 
-CUDART_API TWIN_SYNC(cudaMemcpy2DArrayToArray)(cudaArray_t dst, size_t dst_offset, size_t dst_row,
-                                               cudaArray_const_t src, size_t src_offset, size_t src_row,
-                                               size_t width, size_t height, cudaMemcpyKind kind) {
-  return run(true, nullptr, [&](CopyOp& copy) -> Status {
-    std::byte* start = nullptr;
-    if (Status status = array_rows(src, src_offset, src_row, width, height, start); !status.ok())
-      return status;
-    return make_copy_to(copy, dst, dst_offset, dst_row, start, src->row_bytes(), width, height, kind);
-  });
-}
-
 CUDART_API TWIN_SYNC(cudaMemcpyToArray)(cudaArray_t dst, size_t offset, size_t row, const void* src,
                                         size_t n_bytes, cudaMemcpyKind kind) {
   return run(true, nullptr,
-             [&](CopyOp& copy) { return make_run_to(copy, dst, offset, row, src, n_bytes, kind); });
-}
-
-CUDART_API TWIN(cudaMemcpyToArrayAsync)(cudaArray_t dst, size_t offset, size_t row, const void* src,
-                                        size_t n_bytes, cudaMemcpyKind kind, cudaStream_t stream) {
-  return run(false, stream,
              [&](CopyOp& copy) { return make_run_to(copy, dst, offset, row, src, n_bytes, kind); });
 }
 
@@ -135,20 +118,4 @@ CUDART_API TWIN_SYNC(cudaMemcpyFromArray)(void* dst, cudaArray_const_t src, size
                                           size_t n_bytes, cudaMemcpyKind kind) {
   return run(true, nullptr,
              [&](CopyOp& copy) { return make_run_from(copy, dst, src, offset, row, n_bytes, kind); });
-}
-
-CUDART_API TWIN(cudaMemcpyFromArrayAsync)(void* dst, cudaArray_const_t src, size_t offset, size_t row,
-                                          size_t n_bytes, cudaMemcpyKind kind, cudaStream_t stream) {
-  return run(false, stream,
-             [&](CopyOp& copy) { return make_run_from(copy, dst, src, offset, row, n_bytes, kind); });
-}
-
-CUDART_API TWIN_SYNC(cudaMemcpyArrayToArray)(cudaArray_t dst, size_t dst_offset, size_t dst_row,
-                                             cudaArray_const_t src, size_t src_offset, size_t src_row,
-                                             size_t n_bytes, cudaMemcpyKind kind) {
-  return run(true, nullptr, [&](CopyOp& copy) -> Status {
-    std::byte* start = nullptr;
-    if (Status status = run_of_bytes(src, src_offset, src_row, n_bytes, start); !status.ok()) return status;
-    return make_run_to(copy, dst, dst_offset, dst_row, start, n_bytes, kind);
-  });
 }

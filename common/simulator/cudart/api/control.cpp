@@ -6,6 +6,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <utility>
 
 #include "cudart/api/api.hpp"
 #include "cudart/api/not_implemented.hpp"
@@ -66,6 +67,7 @@ std::size_t report_once(End end) {
 
 // Runs after the program's own exit handlers and destructors, which are registered later.
 void report_at_exit(int status, void*) {
+  if (status == 1 && runtime().environment().check) check_exit();
   const std::size_t n_errors = report_once(status == 0 ? End::normal : End::with_error);
   if ((n_errors == 0 && !has_missing()) || status != 0) return;
   std::fflush(nullptr);
@@ -99,6 +101,10 @@ CUDART_EXPORT int simReportMissing(const char* message) {
   else
     say(message);
   return 0;
+}
+
+CUDART_EXPORT int simSwapLastError(int error) {
+  return std::exchange(thread_state().last_error, static_cast<cudaError_t>(error));
 }
 
 CUDART_EXPORT int simSetMode(unsigned mode) {
@@ -164,14 +170,6 @@ CUDART_EXPORT int simForgetWrites(const void* pointer, size_t n_bytes) {
   const std::lock_guard guard(place->context->lock);
   place->context->device().forget_writes(reinterpret_cast<std::uint64_t>(pointer),
                                          n_bytes);  // NOLINT: an address of our arena
-  return 0;
-}
-
-CUDART_EXPORT int simFindAllocation(const void* pointer, void** base, size_t* n_bytes) {
-  const auto place = locate(pointer);
-  if (!place) return 1;
-  if (base != nullptr) *base = reinterpret_cast<void*>(place->base);  // NOLINT: an address of our arena
-  if (n_bytes != nullptr) *n_bytes = place->size;
   return 0;
 }
 

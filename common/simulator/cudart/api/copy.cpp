@@ -89,20 +89,6 @@ Status copy_3d(const cudaMemcpy3DParms* parameters, Submission where) {
   return submit(where, copy);
 }
 
-Status copy_3d_peer(const cudaMemcpy3DPeerParms* p, Submission where) {
-  if (p == nullptr) return fail(cudaErrorInvalidValue, "the parameters are a null pointer");
-  cudaMemcpy3DParms parameters{};
-  parameters.srcArray = p->srcArray;
-  parameters.srcPos = p->srcPos;
-  parameters.srcPtr = p->srcPtr;
-  parameters.dstArray = p->dstArray;
-  parameters.dstPos = p->dstPos;
-  parameters.dstPtr = p->dstPtr;
-  parameters.extent = p->extent;
-  parameters.kind = cudaMemcpyDeviceToDevice;
-  return copy_3d(&parameters, where);
-}
-
 }  // namespace
 
 CUDART_API TWIN_SYNC(cudaMemcpy)(void* dst, const void* src, size_t n_bytes, cudaMemcpyKind kind) {
@@ -136,14 +122,6 @@ CUDART_API TWIN_SYNC(cudaMemcpy3D)(const cudaMemcpy3DParms* parameters) {
 
 CUDART_API TWIN(cudaMemcpy3DAsync)(const cudaMemcpy3DParms* parameters, cudaStream_t stream) {
   return device_api([&] { return copy_3d(parameters, stream_or_default(stream)); });
-}
-
-CUDART_API TWIN_SYNC(cudaMemcpy3DPeer)(const cudaMemcpy3DPeerParms* parameters) {
-  return uncaptured_api([&] { return copy_3d_peer(parameters, default_stream()); });
-}
-
-CUDART_API TWIN(cudaMemcpy3DPeerAsync)(const cudaMemcpy3DPeerParms* parameters, cudaStream_t stream) {
-  return device_api([&] { return copy_3d_peer(parameters, stream_or_default(stream)); });
 }
 
 CUDART_API TWIN_SYNC(cudaMemcpyToSymbol)(const void* symbol, const void* src, size_t n_bytes, size_t offset,

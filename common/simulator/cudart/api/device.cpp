@@ -38,7 +38,7 @@ void reset(Context& context) {
   const std::lock_guard guard(context.lock);
   check_leaks(context);  // before the error is cleared, because nothing can be freed after an error
   context.sticky = cudaSuccess;
-  context.limits.clear();
+  context.limits = default_limits();
   context.peers.clear();
   context.flags = 0;
   if (!context.created.load(std::memory_order_acquire)) return;
@@ -53,25 +53,6 @@ Status may_share(Context& context) {
   const std::lock_guard guard(context.lock);
   const auto set = context.device().set_other_memory({});
   return set ? Status() : fail(cudaErrorPeerAccessUnsupported, "{}", set.error().text);
-}
-
-struct LimitDefault {
-  cudaLimit limit;
-  std::uint64_t value;
-};
-constexpr LimitDefault kLimits[] = {
-    {cudaLimitStackSize, 1024},
-    {cudaLimitPrintfFifoSize, 8650752},
-    {cudaLimitMallocHeapSize, course::sim::kHeapBytes},
-    {cudaLimitDevRuntimePendingLaunchCount, 2048},
-    {cudaLimitMaxL2FetchGranularity, 64},
-    {cudaLimitPersistingL2CacheSize, 11796480},
-};
-
-const LimitDefault* find_limit(cudaLimit limit) {
-  for (const LimitDefault& known : kLimits)
-    if (known.limit == limit) return &known;
-  return nullptr;
 }
 
 }  // namespace
@@ -94,14 +75,6 @@ CUDART_API cudaInitDevice(int device, unsigned, unsigned) {
 
 CUDART_API cudaGetDevice(int* device) {
   return api([&] { return give(device, thread_state().device); });
-}
-
-CUDART_API cudaSetValidDevices(int* devices, int n) {
-  return api([&]() -> Status {
-    for (int i = 0; i < n; ++i)
-      if (Status status = check_device(devices[i]); !status.ok()) return status;
-    return cudaSuccess;
-  });
 }
 
 CUDART_API cudaChooseDevice(int* device, const cudaDeviceProp* wanted) {
@@ -134,19 +107,6 @@ CUDART_API cudaDeviceGetPCIBusId(char* text, int length, int device) {
   });
 }
 
-CUDART_API cudaDeviceGetByPCIBusId(int* device, const char* text) {
-  return api([&]() -> Status {
-    unsigned domain = 0, bus = 0;
-    if (device == nullptr || text == nullptr) return cudaErrorInvalidValue;
-    const bool parsed = std::sscanf(text, "%x:%x", &domain, &bus) == 2;
-    const int found = static_cast<int>(bus) - kPciBusOfDevice0;
-    if (!parsed || domain != 0 || !runtime().is_device(found))
-      return fail(cudaErrorInvalidDevice, "no device has the id {}", text);
-    *device = found;
-    return cudaSuccess;
-  });
-}
-
 CUDART_API cudaDeviceSynchronize(void) {
   return uncaptured_api([](Context& context) {
     wait_for_parts(context);
@@ -166,9 +126,9 @@ CUDART_API cudaDeviceReset(void) {
 
 CUDART_API cudaDeviceSetLimit(cudaLimit limit, size_t value) {
   return device_api([&](Context& context) -> Status {
-    if (find_limit(limit) == nullptr)
-      return fail(cudaErrorUnsupportedLimit, "there is no limit {}", static_cast<unsigned>(limit));
     const std::lock_guard guard(context.lock);
+    if (!context.limits.contains(limit))
+      return fail(cudaErrorUnsupportedLimit, "there is no limit {}", static_cast<unsigned>(limit));
     if (limit == cudaLimitMallocHeapSize) {
       if (const auto set = context.device().set_heap_bytes(value); !set)
         return fail(cudaErrorInvalidValue, "{}", set.error().text);
@@ -180,13 +140,12 @@ CUDART_API cudaDeviceSetLimit(cudaLimit limit, size_t value) {
 
 CUDART_API cudaDeviceGetLimit(size_t* value, cudaLimit limit) {
   return device_api([&](Context& context) -> Status {
-    const LimitDefault* known = find_limit(limit);
     if (value == nullptr) return cudaErrorInvalidValue;
-    if (known == nullptr)
-      return fail(cudaErrorUnsupportedLimit, "there is no limit {}", static_cast<unsigned>(limit));
     const std::lock_guard guard(context.lock);
-    const auto set = context.limits.find(limit);
-    *value = set != context.limits.end() ? set->second : known->value;
+    const auto known = context.limits.find(limit);
+    if (known == context.limits.end())
+      return fail(cudaErrorUnsupportedLimit, "there is no limit {}", static_cast<unsigned>(limit));
+    *value = known->second;
     return cudaSuccess;
   });
 }
@@ -283,18 +242,6 @@ CUDART_API cudaDeviceDisablePeerAccess(int peer) {
     if (Status status = check_device(peer); !status.ok()) return status;
     const std::lock_guard guard(context.lock);
     return context.peers.erase(peer) != 0 ? cudaSuccess : cudaErrorPeerAccessNotEnabled;
-  });
-}
-
-CUDART_API cudaDeviceGetP2PAttribute(int* value, cudaDeviceP2PAttr attribute, int source, int destination) {
-  return api([&]() -> Status {
-    if (value == nullptr || source == destination) return cudaErrorInvalidValue;
-    if (Status status = check_device(source); !status.ok()) return status;
-    if (Status status = check_device(destination); !status.ok()) return status;
-    const bool has =
-        attribute == cudaDevP2PAttrAccessSupported || attribute == cudaDevP2PAttrNativeAtomicSupported;
-    *value = has && may_share(runtime().context(source)).ok() ? 1 : 0;
-    return cudaSuccess;
   });
 }
 

@@ -13,8 +13,6 @@ using course::sim::KernelId;
 
 namespace {
 
-constexpr std::uint64_t kSharedGranularity = 128;  // bytes
-
 Status no_kernel(const void* key) {
   // CUDA 13 treats an unknown address as a kernel handle.
   return fail(key == nullptr ? cudaErrorInvalidDeviceFunction : cudaErrorInvalidResourceHandle,
@@ -123,20 +121,6 @@ CUDART_API cudaFuncSetAttribute(const void* key, cudaFuncAttribute attribute, in
   });
 }
 
-CUDART_API cudaKernelSetAttributeForDevice(cudaKernel_t kernel, cudaFuncAttribute attribute, int value,
-                                           int device) {
-  return api([&]() -> Status {
-    if (!runtime().is_device(device)) return cudaErrorInvalidDevice;
-    Function* function = runtime().registry().find_function(kernel);
-    if (function == nullptr) return cudaErrorInvalidResourceHandle;
-    Context& context = runtime().context(device);
-    const std::lock_guard guard(context.lock);
-    KernelId id = 0;
-    if (Status status = find_kernel(context, *function, id); !status.ok()) return status;
-    return set_attribute(context, *function, id, attribute, value);
-  });
-}
-
 CUDART_API cudaFuncSetCacheConfig(const void* key, cudaFuncCache) {
   return with_kernel(key, [](Context&, Function&, KernelId) { return Status(); });
 }
@@ -150,16 +134,6 @@ CUDART_API cudaFuncGetName(const char** name, const void* key) {
       key, [&](Context&, Function& function, KernelId) { return give(name, function.name.c_str()); });
 }
 
-CUDART_API cudaFuncGetParamInfo(const void* key, size_t index, size_t* offset, size_t* size) {
-  return with_kernel(key, [&](Context& context, Function&, KernelId id) -> Status {
-    const auto& parameters = context.device().facts(id).parameters;
-    if (index >= parameters.size() || offset == nullptr) return cudaErrorInvalidValue;
-    *offset = parameters[index].offset;
-    if (size != nullptr) *size = parameters[index].size;
-    return cudaSuccess;
-  });
-}
-
 CUDART_API cudaGetKernel(cudaKernel_t* kernel, const void* host) {
   return api([&]() -> Status {
     Function* function = runtime().registry().find_function(host);
@@ -168,12 +142,6 @@ CUDART_API cudaGetKernel(cudaKernel_t* kernel, const void* host) {
       return fail(cudaErrorInvalidDeviceFunction, "{} is not a kernel of this program", host);
     *kernel = reinterpret_cast<cudaKernel_t>(function);  // NOLINT: the ABI's opaque handle
     return cudaSuccess;
-  });
-}
-
-CUDART_API cudaGetFuncBySymbol(cudaFunction_t* out, const void* host) {
-  return with_kernel(host, [&](Context&, Function& function, KernelId) -> Status {
-    return give(out, reinterpret_cast<cudaFunction_t>(&function));  // NOLINT: the ABI's opaque handle
   });
 }
 
@@ -189,46 +157,4 @@ CUDART_API cudaOccupancyMaxActiveBlocksPerMultiprocessorWithFlags(int* n_blocks,
     return api([&] { return fail(cudaErrorInvalidValue, "unknown flags {:#x}", flags); });
   }
   return max_active_blocks(n_blocks, key, block_size, shared);
-}
-
-CUDART_API cudaOccupancyAvailableDynamicSMemPerBlock(size_t* out, const void* key, int n_blocks,
-                                                     int block_size) {
-  return with_kernel(key, [&](Context& context, Function&, KernelId id) -> Status {
-    const course::sim::DevicePreset& chip = context.device().options().preset;
-    if (out == nullptr || n_blocks <= 0 || block_size <= 0 || block_size > chip.max_threads_per_block)
-      return cudaErrorInvalidValue;
-    if (context.device().occupancy(id, block_size, 0) < n_blocks) {
-      return fail(cudaErrorInvalidValue, "{} blocks of {} threads do not fit one multiprocessor", n_blocks,
-                  block_size);
-    }
-    const std::uint64_t each = chip.shared_per_multiprocessor / static_cast<std::uint64_t>(n_blocks);
-    const std::uint64_t fixed = context.device().facts(id).static_shared + chip.reserved_shared_per_block;
-    const std::uint64_t free = std::min(each - std::min(each, fixed), chip.shared_per_block_optin);
-    *out = free / kSharedGranularity * kSharedGranularity;
-    return cudaSuccess;
-  });
-}
-
-CUDART_API cudaOccupancyMaxPotentialClusterSize(int* size, const void* key, const cudaLaunchConfig_t*) {
-  return with_kernel(key, [&](Context& context, Function& function, KernelId) -> Status {
-    if (size == nullptr) return cudaErrorInvalidValue;
-    const bool large = settings_of(context, function).nonportable_cluster != 0;
-    *size = large ? course::sim::kMaxClusterSize : course::sim::kPortableClusterSize;
-    return cudaSuccess;
-  });
-}
-
-CUDART_API cudaOccupancyMaxActiveClusters(int* n_clusters, const void* key,
-                                          const cudaLaunchConfig_t* config) {
-  return with_kernel(key, [&](Context& context, Function&, KernelId id) -> Status {
-    if (n_clusters == nullptr || config == nullptr) return cudaErrorInvalidValue;
-    KernelOp kernel;
-    if (Status status = apply_attributes(config->attrs, config->numAttrs, kernel); !status.ok())
-      return status;
-    const auto threads = static_cast<int>(config->blockDim.x * config->blockDim.y * config->blockDim.z);
-    const int resident = context.device().occupancy(id, threads, config->dynamicSmemBytes);
-    const auto size = static_cast<int>(std::max<std::uint64_t>(kernel.cluster.count(), 1));
-    *n_clusters = resident * context.device().options().preset.multiprocessors / size;
-    return cudaSuccess;
-  });
 }

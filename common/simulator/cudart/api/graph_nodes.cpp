@@ -20,20 +20,6 @@ cudaError_t with_node(cudaGraphNode_t node, Body&& body, const char* call = CALL
       call);
 }
 
-cudaMemcpy3DParms shown(const CopyOp& copy) {
-  const auto side = [&](const void* pointer, std::uint64_t pitch, std::uint64_t slice) {
-    const std::uint64_t row = pitch != 0 ? pitch : copy.width;
-    return cudaPitchedPtr{const_cast<void*>(pointer), row, copy.width,
-                          slice != 0 ? slice / row : copy.height};  // NOLINT: ABI
-  };
-  cudaMemcpy3DParms p{};
-  p.srcPtr = side(copy.src, copy.src_pitch, copy.src_slice);
-  p.dstPtr = side(copy.dst, copy.dst_pitch, copy.dst_slice);
-  p.extent = {copy.width, copy.height, copy.depth};
-  p.kind = copy.kind;
-  return p;
-}
-
 cudaError_t add(cudaGraphNode_t* out, cudaGraph_t graph, const cudaGraphNode_t* dependencies, size_t n,
                 Operation operation, const char* call = CALLER) {
   return with_graph(
@@ -95,29 +81,6 @@ CUDART_API cudaGraphKernelNodeSetParams(cudaGraphNode_t node, const cudaKernelNo
       node, [&](CUgraphNode_st& n, KernelOp& kernel) { return replace_kernel(n, kernel, p); });
 }
 
-CUDART_API cudaGraphKernelNodeSetAttribute(cudaGraphNode_t node, cudaLaunchAttributeID id,
-                                           const cudaLaunchAttributeValue* value) {
-  return with_node<KernelOp>(node, [&](KernelOp& kernel) -> Status {
-    if (value == nullptr) return cudaErrorInvalidValue;
-    std::erase_if(kernel.attributes, [&](const cudaLaunchAttribute& known) { return known.id == id; });
-    cudaLaunchAttribute attribute{};
-    attribute.id = id;
-    attribute.val = *value;
-    return apply_attributes(&attribute, 1, kernel);
-  });
-}
-
-CUDART_API cudaGraphKernelNodeGetAttribute(cudaGraphNode_t node, cudaLaunchAttributeID id,
-                                           cudaLaunchAttributeValue* value) {
-  return with_node<KernelOp>(node, [&](KernelOp& kernel) -> Status {
-    if (value == nullptr) return cudaErrorInvalidValue;
-    *value = {};
-    for (const cudaLaunchAttribute& known : kernel.attributes)
-      if (known.id == id) *value = known.val;
-    return cudaSuccess;
-  });
-}
-
 CUDART_API cudaGraphAddMemcpyNode(cudaGraphNode_t* out, cudaGraph_t graph,
                                   const cudaGraphNode_t* dependencies, size_t n, const cudaMemcpy3DParms* p) {
   CopyOp copy;
@@ -133,36 +96,6 @@ CUDART_API cudaGraphAddMemcpyNode1D(cudaGraphNode_t* out, cudaGraph_t graph,
   return add(out, graph, dependencies, n, linear_copy(dst, src, n_bytes, kind));
 }
 
-CUDART_API cudaGraphAddMemcpyNodeToSymbol(cudaGraphNode_t* out, cudaGraph_t graph,
-                                          const cudaGraphNode_t* dependencies, size_t n, const void* symbol,
-                                          const void* src, size_t n_bytes, size_t offset,
-                                          cudaMemcpyKind kind) {
-  return with_graph(graph, [&](Context& context, CUgraph_st& g) -> Status {
-    CopyOp copy;
-    if (Status status = copy_to_symbol(context, symbol, src, n_bytes, offset, kind, copy); !status.ok())
-      return status;
-    if (Status status = check_copy(copy); !status.ok()) return status;
-    return add_node(g, context, dependencies, n, copy, out);
-  });
-}
-
-CUDART_API cudaGraphAddMemcpyNodeFromSymbol(cudaGraphNode_t* out, cudaGraph_t graph,
-                                            const cudaGraphNode_t* dependencies, size_t n, void* dst,
-                                            const void* symbol, size_t n_bytes, size_t offset,
-                                            cudaMemcpyKind kind) {
-  return with_graph(graph, [&](Context& context, CUgraph_st& g) -> Status {
-    CopyOp copy;
-    if (Status status = copy_from_symbol(context, dst, symbol, n_bytes, offset, kind, copy); !status.ok())
-      return status;
-    if (Status status = check_copy(copy); !status.ok()) return status;
-    return add_node(g, context, dependencies, n, copy, out);
-  });
-}
-
-CUDART_API cudaGraphMemcpyNodeGetParams(cudaGraphNode_t node, cudaMemcpy3DParms* p) {
-  return with_node<CopyOp>(node, [&](CopyOp& copy) { return give(p, shown(copy)); });
-}
-
 CUDART_API cudaGraphMemcpyNodeSetParams(cudaGraphNode_t node, const cudaMemcpy3DParms* p) {
   return with_node<CopyOp>(node, [&](CUgraphNode_st& n, CopyOp& copy) { return replace_copy(n, copy, p); });
 }
@@ -174,39 +107,12 @@ CUDART_API cudaGraphMemcpyNodeSetParams1D(cudaGraphNode_t node, void* dst, const
   });
 }
 
-CUDART_API cudaGraphMemcpyNodeSetParamsToSymbol(cudaGraphNode_t node, const void* symbol, const void* src,
-                                                size_t n_bytes, size_t offset, cudaMemcpyKind kind) {
-  return with_node<CopyOp>(node, [&](CUgraphNode_st& n, CopyOp& copy) -> Status {
-    CopyOp changed;
-    if (Status status = copy_to_symbol(*n.context, symbol, src, n_bytes, offset, kind, changed); !status.ok())
-      return status;
-    return replace(n, copy, changed);
-  });
-}
-
-CUDART_API cudaGraphMemcpyNodeSetParamsFromSymbol(cudaGraphNode_t node, void* dst, const void* symbol,
-                                                  size_t n_bytes, size_t offset, cudaMemcpyKind kind) {
-  return with_node<CopyOp>(node, [&](CUgraphNode_st& n, CopyOp& copy) -> Status {
-    CopyOp changed;
-    if (Status status = copy_from_symbol(*n.context, dst, symbol, n_bytes, offset, kind, changed);
-        !status.ok())
-      return status;
-    return replace(n, copy, changed);
-  });
-}
-
 CUDART_API cudaGraphAddMemsetNode(cudaGraphNode_t* out, cudaGraph_t graph,
                                   const cudaGraphNode_t* dependencies, size_t n, const cudaMemsetParams* p) {
   FillOp fill;
   if (p == nullptr) return api([] { return Status(cudaErrorInvalidValue); });
   (void)make_fill(*p, fill);
   return add(out, graph, dependencies, n, fill);
-}
-
-CUDART_API cudaGraphMemsetNodeGetParams(cudaGraphNode_t node, cudaMemsetParams* p) {
-  return with_node<FillOp>(node, [&](FillOp& fill) {
-    return give(p, {fill.dst, fill.pitch, fill.value, fill.element_bytes, fill.width, fill.height});
-  });
 }
 
 CUDART_API cudaGraphMemsetNodeSetParams(cudaGraphNode_t node, const cudaMemsetParams* p) {
@@ -222,10 +128,6 @@ CUDART_API cudaGraphAddHostNode(cudaGraphNode_t* out, cudaGraph_t graph, const c
   return add(out, graph, dependencies, n, host);
 }
 
-CUDART_API cudaGraphHostNodeGetParams(cudaGraphNode_t node, cudaHostNodeParams* p) {
-  return with_node<HostOp>(node, [&](HostOp& host) { return give(p, {host.function, host.data}); });
-}
-
 CUDART_API cudaGraphHostNodeSetParams(cudaGraphNode_t node, const cudaHostNodeParams* p) {
   return with_node<HostOp>(node, [&](CUgraphNode_st& n, HostOp& host) { return replace_host(n, host, p); });
 }
@@ -237,7 +139,7 @@ CUDART_API cudaGraphAddEmptyNode(cudaGraphNode_t* out, cudaGraph_t graph, const 
 
 CUDART_API cudaGraphAddChildGraphNode(cudaGraphNode_t* out, cudaGraph_t graph,
                                       const cudaGraphNode_t* dependencies, size_t n, cudaGraph_t child) {
-  if (!is_graph(child)) return api([] { return no_graph(); });
+  if (!is_graph(child)) return api([&] { return no_graph(child); });
   std::shared_ptr<CUgraph_st> copy = clone(*child);
   copy->is_child = true;
   return add(out, graph, dependencies, n, ChildOp{std::move(copy)});
@@ -257,24 +159,6 @@ CUDART_API cudaGraphAddEventWaitNode(cudaGraphNode_t* out, cudaGraph_t graph,
   return add(out, graph, dependencies, n, WaitOp{event});
 }
 
-CUDART_API cudaGraphEventRecordNodeGetEvent(cudaGraphNode_t node, cudaEvent_t* event) {
-  return with_node<RecordOp>(node, [&](RecordOp& record) { return give(event, record.event); });
-}
-
-CUDART_API cudaGraphEventRecordNodeSetEvent(cudaGraphNode_t node, cudaEvent_t event) {
-  return with_node<RecordOp>(
-      node, [&](CUgraphNode_st& n, RecordOp& record) { return replace(n, record, RecordOp{event}); });
-}
-
-CUDART_API cudaGraphEventWaitNodeGetEvent(cudaGraphNode_t node, cudaEvent_t* event) {
-  return with_node<WaitOp>(node, [&](WaitOp& wait) { return give(event, wait.event); });
-}
-
-CUDART_API cudaGraphEventWaitNodeSetEvent(cudaGraphNode_t node, cudaEvent_t event) {
-  return with_node<WaitOp>(node,
-                           [&](CUgraphNode_st& n, WaitOp& wait) { return replace(n, wait, WaitOp{event}); });
-}
-
 CUDART_API cudaGraphAddMemAllocNode(cudaGraphNode_t* out, cudaGraph_t graph,
                                     const cudaGraphNode_t* dependencies, size_t n,
                                     cudaMemAllocNodeParams* p) {
@@ -283,37 +167,13 @@ CUDART_API cudaGraphAddMemAllocNode(cudaGraphNode_t* out, cudaGraph_t graph,
     AllocOp alloc;
     if (Status status = make_graph_memory(context, p->bytesize, alloc); !status.ok()) return status;
     p->dptr = alloc.memory->address;
-    alloc.parameters = *p;
     return add_node(g, context, dependencies, n, std::move(alloc), out);
   });
-}
-
-CUDART_API cudaGraphMemAllocNodeGetParams(cudaGraphNode_t node, cudaMemAllocNodeParams* p) {
-  return with_node<AllocOp>(node, [&](AllocOp& alloc) { return give(p, alloc.parameters); });
 }
 
 CUDART_API cudaGraphAddMemFreeNode(cudaGraphNode_t* out, cudaGraph_t graph,
                                    const cudaGraphNode_t* dependencies, size_t n, void* pointer) {
   return add(out, graph, dependencies, n, FreeOp{pointer});
-}
-
-CUDART_API cudaGraphMemFreeNodeGetParams(cudaGraphNode_t node, void* out) {
-  return with_node<FreeOp>(node, [&](FreeOp& free) -> Status {
-    if (out == nullptr) return cudaErrorInvalidValue;
-    *static_cast<void**>(out) = free.address;
-    return cudaSuccess;
-  });
-}
-
-CUDART_API cudaGraphNodeSetParams(cudaGraphNode_t node, cudaGraphNodeParams* p) {
-  return device_api([&]() -> Status {
-    if (!is_node(node)) return no_node();
-    if (p == nullptr || p->type != node_type(node->operation))
-      return fail(cudaErrorInvalidValue, "the parameters are of another type");
-    Operation changed;
-    if (Status status = make_operation(*node->context, *p, changed); !status.ok()) return status;
-    return replace(*node, node->operation, std::move(changed));
-  });
 }
 
 CUDART_API cudaGraphConditionalHandleCreate(unsigned long long*, cudaGraph_t, unsigned, unsigned) {

@@ -36,14 +36,6 @@ Function* function_of(FatBinary& image, const char* name) {
   return runtime().registry().add_function(&image, nullptr, name);
 }
 
-Status read_file(const char* path, std::string& out) {
-  const std::unique_ptr<std::FILE, int (*)(std::FILE*)> file(std::fopen(path, "rb"), &std::fclose);
-  if (file == nullptr) return fail(cudaErrorFileNotFound, "cannot read {}", path);
-  char buffer[65536];
-  while (const size_t n = std::fread(buffer, 1, sizeof buffer, file.get())) out.append(buffer, n);
-  return cudaSuccess;
-}
-
 Status open_library(const void* code, std::string owned, cudaLibrary_t* out) {
   if (code == nullptr || out == nullptr) return cudaErrorInvalidValue;
   FatBinary* image = runtime().registry().add_image(code);
@@ -125,27 +117,6 @@ CUDART_API cudaLibraryLoadData(cudaLibrary_t* out, const void* code, cudaJitOpti
   });
 }
 
-CUDART_API cudaLibraryLoadFromFile(cudaLibrary_t* out, const char* path, cudaJitOption*, void**, unsigned,
-                                   cudaLibraryOption*, void**, unsigned) {
-  return device_api([&]() -> Status {
-    std::string contents;
-    if (path == nullptr) return cudaErrorInvalidValue;
-    if (Status status = read_file(path, contents); !status.ok()) return status;
-    const auto bytes = std::as_bytes(std::span(contents.data(), contents.size()));
-    constexpr size_t kSmallestImage = 24;
-    if (contents.size() < kSmallestImage) return fail(cudaErrorInvalidKernelImage, "{} is too short", path);
-    const CodeImage kind = kind_of_image(contents.data());
-    if (kind == CodeImage::container) {
-      if (const auto entries = parse_fatbin(bytes); !entries)
-        return {cudaErrorInvalidKernelImage, entries.error().text};
-    } else if (kind != CodeImage::ptx_text) {
-      return fail(cudaErrorInvalidKernelImage, "{} is neither a fat binary nor PTX", path);
-    }
-    const char* code = contents.data();
-    return open_library(code, std::move(contents), out);
-  });
-}
-
 CUDART_API cudaLibraryUnload(cudaLibrary_t library) {
   return with_library(library, [&](FatBinary& image) -> Status {
     runtime().registry().unload_image(&image);
@@ -167,12 +138,6 @@ CUDART_API cudaLibraryGetKernel(cudaKernel_t* kernel, cudaLibrary_t library, con
 }
 
 CUDART_API cudaLibraryGetGlobal(void** address, size_t* n_bytes, cudaLibrary_t library, const char* name) {
-  return with_library(library, [&](Context& context, FatBinary& image) {
-    return find_global(context, image, name, address, n_bytes);
-  });
-}
-
-CUDART_API cudaLibraryGetManaged(void** address, size_t* n_bytes, cudaLibrary_t library, const char* name) {
   return with_library(library, [&](Context& context, FatBinary& image) {
     return find_global(context, image, name, address, n_bytes);
   });

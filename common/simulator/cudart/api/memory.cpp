@@ -129,13 +129,13 @@ CUDART_API cudaFreeHost(void* pointer) {
 }
 
 CUDART_API cudaHostGetDevicePointer(void** out, void* host, unsigned flags) {
-  return device_api([&](Context& context) -> Status {
+  return device_api([&]() -> Status {
     if (out == nullptr || flags != 0) return fail(cudaErrorInvalidValue, "a null pointer or unknown flags");
     *out = nullptr;
-    if (is_registered(host)) return device_pointer(context, host, out);
     Place place;
     Owned owned;
-    if (Status status = find_pinned(host, place, owned); !status.ok()) return status;
+    if (Status status = find_pinned(host, place, owned); !registered_range(host) && !status.ok())
+      return status;
     *out = host;  // unified addresses
     return cudaSuccess;
   });
@@ -183,12 +183,10 @@ CUDART_API cudaPointerGetAttributes(cudaPointerAttributes* out, const void* poin
     out->device = place ? place->context->ordinal : kNoDevice;
     out->devicePointer = place ? address : nullptr;
     out->hostPointer = device_only ? nullptr : address;
-    if (is_registered(pointer)) {
-      const bool by_host = !place;
+    if (registered_range(pointer)) {
       out->type = cudaMemoryTypeHost;
       out->device = context.ordinal;
-      if (!by_host) out->hostPointer = host_pointer(pointer);
-      if (by_host) return device_pointer(context, address, &out->devicePointer);
+      out->devicePointer = address;
     }
     return cudaSuccess;
   });

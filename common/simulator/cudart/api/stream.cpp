@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "cudart/api/api.hpp"
-#include "cudart/graph/graph.hpp"
+#include "cudart/graph/graph_calls.hpp"
 #include "cudart/runtime/device_part.hpp"
 #include "cudart/runtime/host/host_checks.hpp"
 #include "cudart/runtime/memory/pool.hpp"
@@ -31,9 +31,6 @@ Status allocate_in(CUstream_st& stream, void** out, size_t n_bytes, CUmemPoolHan
   if (stream.capture != nullptr) {
     AllocOp alloc;
     if (Status status = make_graph_memory(*stream.context, n_bytes, alloc); !status.ok()) return status;
-    alloc.parameters.poolProps = pool->properties;
-    alloc.parameters.bytesize = n_bytes;
-    alloc.parameters.dptr = alloc.memory->address;
     *out = alloc.memory->address;
     return submit_to(stream, std::move(alloc));
   }
@@ -148,27 +145,8 @@ CUDART_API TWIN(cudaStreamGetAttribute)(cudaStream_t stream, cudaLaunchAttribute
   });
 }
 
-CUDART_API TWIN(cudaStreamCopyAttributes)(cudaStream_t dst, cudaStream_t src) {
-  return with_stream(dst, [&](CUstream_st& to) -> Status {
-    CUstream_st* from = nullptr;
-    if (Status status = resolve(stream_or_default(src), from); !status.ok()) return status;
-    to.attributes = from->attributes;
-    return cudaSuccess;
-  });
-}
-
 CUDART_API TWIN(cudaStreamBeginCapture)(cudaStream_t stream, cudaStreamCaptureMode mode) {
-  return device_api([&] { return begin_capture(stream_or_default(stream), mode, nullptr, {}); });
-}
-
-CUDART_API TWIN(cudaStreamBeginCaptureToGraph)(cudaStream_t stream, cudaGraph_t graph,
-                                               const cudaGraphNode_t* nodes, const cudaGraphEdgeData*,
-                                               size_t n_nodes, cudaStreamCaptureMode mode) {
-  return device_api([&]() -> Status {
-    if (!is_graph(graph)) return cudaErrorInvalidValue;
-    return begin_capture(stream_or_default(stream), mode, graph,
-                         std::vector<cudaGraphNode_t>(nodes, nodes + n_nodes));
-  });
+  return device_api([&] { return begin_capture(stream_or_default(stream), mode); });
 }
 
 CUDART_API TWIN(cudaStreamEndCapture)(cudaStream_t stream, cudaGraph_t* graph) {
@@ -187,8 +165,7 @@ CUDART_API TWIN(cudaStreamIsCapturing)(cudaStream_t stream, cudaStreamCaptureSta
 
 CUDART_API TWIN(cudaGraphLaunch)(cudaGraphExec_t executable, cudaStream_t stream) {
   return with_stream(stream, [&](CUstream_st& s) -> Status {
-    if (!executable_graphs().contains(executable))
-      return fail(cudaErrorInvalidValue, "that is not an executable graph");
+    if (!executable_graphs().contains(executable)) return no_executable(executable);
     if (s.capture != nullptr) {
       std::shared_ptr<CUgraph_st> child = clone(*executable->graph);
       child->is_child = true;
@@ -201,20 +178,7 @@ CUDART_API TWIN(cudaGraphLaunch)(cudaGraphExec_t executable, cudaStream_t stream
 
 CUDART_API TWIN(cudaGraphUpload)(cudaGraphExec_t executable, cudaStream_t stream) {
   return with_stream(stream, [&](CUstream_st&) -> Status {
-    return executable_graphs().contains(executable)
-               ? Status()
-               : fail(cudaErrorInvalidValue, "that is not an executable graph");
-  });
-}
-
-CUDART_API TWIN(cudaGraphInstantiateWithParams)(cudaGraphExec_t* out, cudaGraph_t graph,
-                                                cudaGraphInstantiateParams* parameters) {
-  return device_api([&]() -> Status {
-    if (out == nullptr || parameters == nullptr || !is_graph(graph)) return cudaErrorInvalidValue;
-    Status status = instantiate(*graph, parameters->flags, out);
-    parameters->errNode_out = nullptr;
-    parameters->result_out = status.ok() ? cudaGraphInstantiateSuccess : cudaGraphInstantiateInvalidStructure;
-    return status;
+    return executable_graphs().contains(executable) ? Status() : no_executable(executable);
   });
 }
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // Texture and surface objects: the handle is the address of a descriptor in device memory. Mipmaps, sRGB
-// writes and views with another format are not supported.
+// and views with another format are not supported.
 #include <cstring>
 #include <map>
 #include <mutex>
@@ -18,8 +18,6 @@ namespace {
 
 struct Object {
   Context* context = nullptr;
-  cudaResourceDesc resource{};
-  cudaTextureDesc texture{};
   bool is_surface = false;
 };
 struct Objects {
@@ -110,7 +108,7 @@ Status set_sampling(const cudaTextureDesc& t, TextureDescriptor& d) {
   d.reads_fractions =
       t.readMode == cudaReadModeNormalizedFloat && d.kind != course::sim::ChannelKind::is_float;
   d.normalised = t.normalizedCoords != 0;
-  d.is_srgb = t.sRGB != 0;
+  if (t.sRGB != 0) return fail(cudaErrorNotSupported, "sRGB textures are not implemented");
   std::memcpy(d.border, t.borderColor, sizeof d.border);
   if (d.reads_fractions && d.channel_bits == 32)
     return fail(cudaErrorInvalidNormSetting, "integers of 32 bits cannot be read as fractions");
@@ -120,7 +118,7 @@ Status set_sampling(const cudaTextureDesc& t, TextureDescriptor& d) {
   return cudaSuccess;
 }
 
-Status create(Context& context, unsigned long long* out, Object object, const TextureDescriptor& d) {
+Status create(Context& context, unsigned long long* out, bool is_surface, const TextureDescriptor& d) {
   const std::lock_guard guard(context.lock);
   const auto address = context.device().allocate(sizeof d, course::sim::MemoryKind::texture);
   if (!address) return {cudaErrorMemoryAllocation, address.error().text};
@@ -128,9 +126,8 @@ Status create(Context& context, unsigned long long* out, Object object, const Te
                                              reinterpret_cast<const std::byte*>(&d), sizeof d);  // NOLINT
   if (!written) return {cudaErrorUnknown, written.error().text};
   context.device().host_wrote(*address, sizeof d);
-  object.context = &context;
   const std::lock_guard objects_guard(objects().lock);
-  objects().live[*address] = object;
+  objects().live[*address] = {&context, is_surface};
   *out = *address;
   return cudaSuccess;
 }
@@ -157,21 +154,6 @@ Status destroy(unsigned long long handle, bool is_surface) {
   return cudaSuccess;
 }
 
-template <typename Read>
-cudaError_t read_object(unsigned long long handle, bool is_surface, const Read& read,
-                        const char* call = CALLER) {
-  return device_api(
-      [&]() -> Status {
-        const std::lock_guard guard(objects().lock);
-        const auto found = objects().live.find(handle);
-        if (found == objects().live.end() || found->second.is_surface != is_surface)
-          return fail(cudaErrorInvalidValue, "{:#x} is not a live {} object", handle,
-                      is_surface ? "surface" : "texture");
-        return read(found->second);
-      },
-      call);
-}
-
 }  // namespace
 
 CUDART_API cudaCreateTextureObject(cudaTextureObject_t* out, const cudaResourceDesc* resource,
@@ -184,20 +166,12 @@ CUDART_API cudaCreateTextureObject(cudaTextureObject_t* out, const cudaResourceD
     d.mark = TextureDescriptor::kTextureMark;
     if (Status status = describe(*resource, d); !status.ok()) return status;
     if (Status status = set_sampling(*texture, d); !status.ok()) return status;
-    return create(context, out, {nullptr, *resource, *texture, false}, d);
+    return create(context, out, false, d);
   });
 }
 
 CUDART_API cudaDestroyTextureObject(cudaTextureObject_t object) {
   return device_api([&] { return destroy(object, false); });
-}
-
-CUDART_API cudaGetTextureObjectResourceDesc(cudaResourceDesc* out, cudaTextureObject_t object) {
-  return read_object(object, false, [&](const Object& o) { return give(out, o.resource); });
-}
-
-CUDART_API cudaGetTextureObjectTextureDesc(cudaTextureDesc* out, cudaTextureObject_t object) {
-  return read_object(object, false, [&](const Object& o) { return give(out, o.texture); });
 }
 
 CUDART_API cudaCreateSurfaceObject(cudaSurfaceObject_t* out, const cudaResourceDesc* resource) {
@@ -214,25 +188,10 @@ CUDART_API cudaCreateSurfaceObject(cudaSurfaceObject_t* out, const cudaResourceD
     const std::lock_guard guard(array.context->lock);
     // The checkers don't follow stores to surfaces, so the array counts as written.
     array.context->device().host_wrote(address_of(array.base), array.slices() * array.slice_bytes());
-    return create(context, out, {nullptr, *resource, {}, true}, d);
+    return create(context, out, true, d);
   });
 }
 
 CUDART_API cudaDestroySurfaceObject(cudaSurfaceObject_t object) {
   return device_api([&] { return destroy(object, true); });
-}
-
-CUDART_API cudaGetSurfaceObjectResourceDesc(cudaResourceDesc* out, cudaSurfaceObject_t object) {
-  return read_object(object, true, [&](const Object& o) { return give(out, o.resource); });
-}
-
-CUDART_API cudaDeviceGetTexture1DLinearMaxWidth(size_t* out, const cudaChannelFormatDesc* format,
-                                                int device) {
-  return api([&]() -> Status {
-    if (out == nullptr || format == nullptr) return cudaErrorInvalidValue;
-    if (!runtime().is_device(device)) return fail(cudaErrorInvalidDevice, "there is no device {}", device);
-    if (Status status = check_format(*format); !status.ok()) return status;
-    *out = size_t{1} << 28;
-    return cudaSuccess;
-  });
 }

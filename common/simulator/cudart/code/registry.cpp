@@ -163,8 +163,8 @@ Status read_parts(const std::vector<std::span<const std::byte>>& parts, int comp
   return texts.empty() ? missing : Status(cudaSuccess);
 }
 
-// The PTX of an image for this chip, one text or those of linked parts, and what its machine code for the chip
-// uses.
+// The PTX of an image for this chip, one text or those of linked parts, and what its machine code for the
+// chip uses.
 Status read_image(const FatBinary& image, int compute_capability, std::vector<std::string>& ptx,
                   sim::ResourceTable& compiled) {
   std::span<const std::byte> container;

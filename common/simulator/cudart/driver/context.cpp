@@ -5,79 +5,63 @@
 #include <algorithm>
 #include <array>
 #include <cstdio>
+#include <map>
 #include <memory>
 #include <mutex>
 #include <set>
+#include <string>
+#include <string_view>
+#include <utility>
 #include <vector>
 
 namespace course::driver {
 
 // --- initialisation, errors
 
-struct Named {
-  CUresult code;
-  const char* name;
-};
-constexpr Named kNames[] = {{0, "CUDA_SUCCESS"},
-                            {1, "CUDA_ERROR_INVALID_VALUE"},
-                            {2, "CUDA_ERROR_OUT_OF_MEMORY"},
-                            {3, "CUDA_ERROR_NOT_INITIALIZED"},
-                            {4, "CUDA_ERROR_DEINITIALIZED"},
-                            {100, "CUDA_ERROR_NO_DEVICE"},
-                            {101, "CUDA_ERROR_INVALID_DEVICE"},
-                            {200, "CUDA_ERROR_INVALID_IMAGE"},
-                            {201, "CUDA_ERROR_INVALID_CONTEXT"},
-                            {209, "CUDA_ERROR_NO_BINARY_FOR_GPU"},
-                            {217, "CUDA_ERROR_PEER_ACCESS_UNSUPPORTED"},
-                            {218, "CUDA_ERROR_INVALID_PTX"},
-                            {301, "CUDA_ERROR_FILE_NOT_FOUND"},
-                            {400, "CUDA_ERROR_INVALID_HANDLE"},
-                            {401, "CUDA_ERROR_ILLEGAL_STATE"},
-                            {500, "CUDA_ERROR_NOT_FOUND"},
-                            {600, "CUDA_ERROR_NOT_READY"},
-                            {700, "CUDA_ERROR_ILLEGAL_ADDRESS"},
-                            {701, "CUDA_ERROR_LAUNCH_OUT_OF_RESOURCES"},
-                            {702, "CUDA_ERROR_LAUNCH_TIMEOUT"},
-                            {710, "CUDA_ERROR_ASSERT"},
-                            {715, "CUDA_ERROR_ILLEGAL_INSTRUCTION"},
-                            {716, "CUDA_ERROR_MISALIGNED_ADDRESS"},
-                            {717, "CUDA_ERROR_INVALID_ADDRESS_SPACE"},
-                            {718, "CUDA_ERROR_INVALID_PC"},
-                            {719, "CUDA_ERROR_LAUNCH_FAILED"},
-                            {720, "CUDA_ERROR_COOPERATIVE_LAUNCH_TOO_LARGE"},
-                            {800, "CUDA_ERROR_NOT_PERMITTED"},
-                            {801, "CUDA_ERROR_NOT_SUPPORTED"},
-                            {900, "CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED"},
-                            {901, "CUDA_ERROR_STREAM_CAPTURE_INVALIDATED"},
-                            {902, "CUDA_ERROR_STREAM_CAPTURE_MERGE"},
-                            {903, "CUDA_ERROR_STREAM_CAPTURE_UNMATCHED"},
-                            {904, "CUDA_ERROR_STREAM_CAPTURE_UNJOINED"},
-                            {905, "CUDA_ERROR_STREAM_CAPTURE_ISOLATION"},
-                            {906, "CUDA_ERROR_STREAM_CAPTURE_IMPLICIT"},
-                            {907, "CUDA_ERROR_CAPTURED_EVENT"},
-                            {999, "CUDA_ERROR_UNKNOWN"}};
+// The other names are the runtime's in capitals: cudaErrorNotReady, CUDA_ERROR_NOT_READY.
+constexpr std::pair<CUresult, const char*> kNames[] = {
+    {2, "CUDA_ERROR_OUT_OF_MEMORY"},     {3, "CUDA_ERROR_NOT_INITIALIZED"},
+    {4, "CUDA_ERROR_DEINITIALIZED"},     {200, "CUDA_ERROR_INVALID_IMAGE"},
+    {201, "CUDA_ERROR_INVALID_CONTEXT"}, {209, "CUDA_ERROR_NO_BINARY_FOR_GPU"},
+    {400, "CUDA_ERROR_INVALID_HANDLE"},  {500, "CUDA_ERROR_NOT_FOUND"},
+    {719, "CUDA_ERROR_LAUNCH_FAILED"}};
+
+static const char* runtimes_text(const char* function, int code) {
+  auto* const text_of = reinterpret_cast<const char* (*)(int)>(runtime_symbol(function));
+  return text_of != nullptr ? text_of(code) : "";
+}
 
 DRIVER cuGetErrorName(CUresult code, const char** name) {
+  static auto& made = *new std::map<CUresult, std::string>(std::begin(kNames), std::end(kNames));
+  static std::mutex lock;
   if (name == nullptr) return kInvalidValue;
-  const auto* found = std::ranges::find(kNames, code, &Named::code);
-  *name = found == std::end(kNames) ? nullptr : found->name;
-  return *name == nullptr ? kInvalidValue : kSuccess;
+  const std::string_view runtimes = runtimes_text("cudaGetErrorName", code);
+  const std::lock_guard guard(lock);
+  auto found = made.find(code);
+  if (found == made.end() && runtimes.starts_with("cuda") && result_of(code) == code) {
+    found = made.emplace(code, "CUDA").first;
+    for (const char c : runtimes.substr(4)) {
+      if (c >= 'A' && c <= 'Z') found->second += '_';
+      found->second += static_cast<char>(c >= 'a' && c <= 'z' ? c - 'a' + 'A' : c);
+    }
+  }
+  *name = found == made.end() ? nullptr : found->second.c_str();
+  return found == made.end() ? kInvalidValue : kSuccess;
 }
 DRIVER cuGetErrorString(CUresult code, const char** text) {
   if (CUresult r = cuGetErrorName(code, text); r != kSuccess) return r;
-  auto* const text_of = reinterpret_cast<const char* (*)(int)>(runtime_symbol("cudaGetErrorString"));
-  if (text_of != nullptr) *text = text_of(code);
+  *text = runtimes_text("cudaGetErrorString", code);
   return kSuccess;
 }
 DRIVER cuInit(unsigned flags) {
   int n = 0;
   return flags != 0 ? kInvalidValue : call("cudaGetDeviceCount", &n);
 }
-FORWARD(cuDriverGetVersion, cudaDriverGetVersion, (int* version), version)
+FORWARD(cuDriverGetVersion, cudaDriverGetVersion)
 
 // --- devices
 
-FORWARD(cuDeviceGetCount, cudaGetDeviceCount, (int* n), n)
+FORWARD(cuDeviceGetCount, cudaGetDeviceCount)
 DRIVER cuDeviceGet(CUdevice* device, int ordinal) {
   int n = 0;
   if (CUresult r = call("cudaGetDeviceCount", &n); r != kSuccess) return r;
@@ -122,14 +106,11 @@ DRIVER cuDeviceTotalMem_v2(std::size_t* n_bytes, CUdevice device) {
   *n_bytes = p.global_memory;
   return kSuccess;
 }
-FORWARD(cuDeviceGetAttribute, cudaDeviceGetAttribute, (int* value, int attribute, CUdevice device), value,
-        attribute, device)
-FORWARD(cuDeviceCanAccessPeer, cudaDeviceCanAccessPeer, (int* can, CUdevice device, CUdevice peer), can,
-        device, peer)
-FORWARD(cuDeviceGetDefaultMemPool, cudaDeviceGetDefaultMemPool, (Handle * pool, CUdevice device), pool,
-        device)
-FORWARD(cuDeviceGetMemPool, cudaDeviceGetMemPool, (Handle * pool, CUdevice device), pool, device)
-FORWARD(cuDeviceSetMemPool, cudaDeviceSetMemPool, (CUdevice device, Handle pool), device, pool)
+FORWARD(cuDeviceGetAttribute, cudaDeviceGetAttribute)
+FORWARD(cuDeviceCanAccessPeer, cudaDeviceCanAccessPeer)
+FORWARD(cuDeviceGetDefaultMemPool, cudaDeviceGetDefaultMemPool)
+FORWARD(cuDeviceGetMemPool, cudaDeviceGetMemPool)
+FORWARD(cuDeviceSetMemPool, cudaDeviceSetMemPool)
 
 DRIVER_ALIAS(cuDeviceGetUuid, cuDeviceGetUuid_v2);
 
@@ -174,7 +155,7 @@ CUresult device_of(Handle context, CUdevice& device) {
 }
 }  // namespace
 
-CUresult primary_of(CUdevice device, Handle* context) {
+static CUresult primary_of(CUdevice device, Handle* context) {
   CUdevice same = 0;
   if (context == nullptr) return kInvalidValue;
   if (CUresult r = cuDeviceGet(&same, device); r != kSuccess) return r;
@@ -182,8 +163,8 @@ CUresult primary_of(CUdevice device, Handle* context) {
   return kSuccess;
 }
 
-FORWARD(cuCtxGetDevice, cudaGetDevice, (CUdevice * device), device)
-FORWARD(cuCtxGetFlags, cudaGetDeviceFlags, (unsigned* flags), flags)
+FORWARD(cuCtxGetDevice, cudaGetDevice)
+FORWARD(cuCtxGetFlags, cudaGetDeviceFlags)
 DRIVER cuDevicePrimaryCtxRetain(Handle* context, CUdevice device) {
   CUresult r = primary_of(device, context);
   if (r == kSuccess) ++static_cast<DriverContext*>(*context)->retained;
@@ -207,7 +188,7 @@ DRIVER cuDevicePrimaryCtxGetState(CUdevice device, unsigned* flags, int* active)
 DRIVER cuCtxGetCurrent(Handle* context) {
   CUdevice device = 0, of_chosen = 0;
   if (context == nullptr) return kInvalidValue;
-  if (CUresult r = cuCtxGetDevice(&device); r != kSuccess) return r;
+  if (CUresult r = call("cudaGetDevice", &device); r != kSuccess) return r;
   if (chosen != nullptr && device_of(chosen, of_chosen) == kSuccess && of_chosen == device) {
     *context = chosen;
     return kSuccess;
@@ -274,10 +255,9 @@ DRIVER cuCtxDestroy_v2(Handle context) {
   }
   return current == context && !pushed.empty() ? cuCtxPopCurrent_v2(nullptr) : kSuccess;
 }
-FORWARD(cuCtxSynchronize, cudaDeviceSynchronize, ())
-FORWARD(cuCtxGetStreamPriorityRange, cudaDeviceGetStreamPriorityRange, (int* least, int* greatest), least,
-        greatest)
-FORWARD(cuCtxGetLimit, cudaDeviceGetLimit, (std::size_t * value, int limit), value, limit)
-FORWARD(cuCtxSetLimit, cudaDeviceSetLimit, (int limit, std::size_t value), limit, value)
+FORWARD(cuCtxSynchronize, cudaDeviceSynchronize)
+FORWARD(cuCtxGetStreamPriorityRange, cudaDeviceGetStreamPriorityRange)
+FORWARD(cuCtxGetLimit, cudaDeviceGetLimit)
+FORWARD(cuCtxSetLimit, cudaDeviceSetLimit)
 
 }  // namespace course::driver

@@ -24,6 +24,7 @@ using CUresult = int;
 using CUdevice = int;
 using CUdeviceptr = std::uint64_t;
 using Handle = void*;
+using Word = std::uintptr_t;
 constexpr CUresult kSuccess = 0, kInvalidValue = 1, kInvalidContext = 201, kInvalidHandle = 400,
                    kNotFound = 500, kNotSupported = 801;
 
@@ -37,19 +38,16 @@ void* runtime_symbol(const char* name);
 // value".
 CUresult result_of(int error);
 void say(const std::string& text);
-// The primary context of a device (context.cpp).
-CUresult primary_of(CUdevice device, Handle* context);
 
 // Calls a function of the runtime. A driver call must not change the runtime's last error.
 template <typename... Arguments>
 CUresult call(const char* name, Arguments... arguments) {
   auto* const function = reinterpret_cast<int (*)(Arguments...)>(runtime_symbol(name));
-  if (function == nullptr) return kNotSupported;
-  static auto* const peek = reinterpret_cast<int (*)()>(runtime_symbol("cudaPeekAtLastError"));
-  static auto* const take = reinterpret_cast<int (*)()>(runtime_symbol("cudaGetLastError"));
-  const bool clean = peek() == 0;
+  static auto* const swap = reinterpret_cast<int (*)(int)>(runtime_symbol("simSwapLastError"));
+  if (function == nullptr || swap == nullptr) return kNotSupported;
+  const int before = swap(0);
   const int error = function(arguments...);
-  if (error != 0 && clean) take();
+  swap(before);
   return result_of(error);
 }
 
@@ -62,8 +60,9 @@ inline CUdeviceptr address(const void* p) {
 
 }  // namespace course::driver
 
-// A driver function that equals a runtime function.
-#define FORWARD(driver, runtime, parameters, ...)     \
-  DRIVER driver parameters {                          \
-    return call(#runtime __VA_OPT__(, ) __VA_ARGS__); \
+// A driver function with the parameters of a runtime function: at most six integers and pointers, which the
+// calling conventions of x86-64 and arm64 pass in registers, whatever their types.
+#define FORWARD(driver, runtime)                                  \
+  DRIVER driver(Word a, Word b, Word c, Word d, Word e, Word f) { \
+    return call(#runtime, a, b, c, d, e, f);                      \
   }

@@ -57,8 +57,8 @@ Missing& missing() {
   return all;
 }
 
-// One of the toolkit's, other than the runtime. Libraries of NVIDIA's driver, such as libnvidia-opencl.so.1, look
-// for each other, and do without.
+// One of the toolkit's, other than the runtime. Libraries of NVIDIA's driver, such as libnvidia-opencl.so.1,
+// look for each other, and do without.
 bool is_nvidias_library(std::string_view file) {
   constexpr std::string_view kStarts[] = {"libcu", "libnpp", "libnv"};
   return file.find(".so") != std::string_view::npos && !file.starts_with("libcudart") &&

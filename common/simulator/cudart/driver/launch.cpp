@@ -6,48 +6,43 @@ namespace course::driver {
 
 // --- streams and events
 
-FORWARD(cuStreamCreate, cudaStreamCreateWithFlags, (Handle * stream, unsigned flags), stream, flags)
-FORWARD(cuStreamCreateWithPriority, cudaStreamCreateWithPriority,
-        (Handle * stream, unsigned flags, int priority), stream, flags, priority)
-FORWARD(cuStreamDestroy_v2, cudaStreamDestroy, (Handle stream), stream)
-FORWARD(cuStreamSynchronize, cudaStreamSynchronize, (Handle stream), stream)
-FORWARD(cuStreamQuery, cudaStreamQuery, (Handle stream), stream)
-FORWARD(cuStreamWaitEvent, cudaStreamWaitEvent, (Handle stream, Handle event, unsigned flags), stream, event,
-        flags)
-FORWARD(cuStreamGetPriority, cudaStreamGetPriority, (Handle stream, int* priority), stream, priority)
-FORWARD(cuStreamGetFlags, cudaStreamGetFlags, (Handle stream, unsigned* flags), stream, flags)
-FORWARD(cuStreamGetId, cudaStreamGetId, (Handle stream, unsigned long long* id), stream, id)
-FORWARD(cuStreamIsCapturing, cudaStreamIsCapturing, (Handle stream, int* status), stream, status)
-FORWARD(cuStreamBeginCapture_v2, cudaStreamBeginCapture, (Handle stream, int mode), stream, mode)
-FORWARD(cuStreamEndCapture, cudaStreamEndCapture, (Handle stream, Handle* graph), stream, graph)
-FORWARD(cuLaunchHostFunc, cudaLaunchHostFunc, (Handle stream, void (*function)(void*), void* data), stream,
-        function, data)
-FORWARD(cuEventCreate, cudaEventCreateWithFlags, (Handle * event, unsigned flags), event, flags)
-FORWARD(cuEventRecord, cudaEventRecord, (Handle event, Handle stream), event, stream)
-FORWARD(cuEventRecordWithFlags, cudaEventRecordWithFlags, (Handle event, Handle stream, unsigned flags),
-        event, stream, flags)
-FORWARD(cuEventQuery, cudaEventQuery, (Handle event), event)
-FORWARD(cuEventSynchronize, cudaEventSynchronize, (Handle event), event)
-FORWARD(cuEventElapsedTime, cudaEventElapsedTime, (float* ms, Handle begin, Handle end), ms, begin, end)
-FORWARD(cuEventDestroy_v2, cudaEventDestroy, (Handle event), event)
+FORWARD(cuStreamCreate, cudaStreamCreateWithFlags)
+FORWARD(cuStreamCreateWithPriority, cudaStreamCreateWithPriority)
+FORWARD(cuStreamDestroy_v2, cudaStreamDestroy)
+FORWARD(cuStreamSynchronize, cudaStreamSynchronize)
+FORWARD(cuStreamQuery, cudaStreamQuery)
+FORWARD(cuStreamWaitEvent, cudaStreamWaitEvent)
+FORWARD(cuStreamGetPriority, cudaStreamGetPriority)
+FORWARD(cuStreamGetFlags, cudaStreamGetFlags)
+FORWARD(cuStreamGetId, cudaStreamGetId)
+FORWARD(cuStreamIsCapturing, cudaStreamIsCapturing)
+FORWARD(cuStreamBeginCapture_v2, cudaStreamBeginCapture)
+FORWARD(cuStreamEndCapture, cudaStreamEndCapture)
+FORWARD(cuLaunchHostFunc, cudaLaunchHostFunc)
+FORWARD(cuEventCreate, cudaEventCreateWithFlags)
+FORWARD(cuEventRecord, cudaEventRecord)
+FORWARD(cuEventRecordWithFlags, cudaEventRecordWithFlags)
+FORWARD(cuEventQuery, cudaEventQuery)
+FORWARD(cuEventSynchronize, cudaEventSynchronize)
+FORWARD(cuEventElapsedTime, cudaEventElapsedTime)
+FORWARD(cuEventDestroy_v2, cudaEventDestroy)
 DRIVER_ALIAS(cuEventElapsedTime_v2, cuEventElapsedTime);
 
 // --- code and launches
 
-FORWARD(cuModuleLoadData, cudaLibraryLoadData, (Handle * module, const void* image), module, image, nullptr,
-        nullptr, 0u, nullptr, nullptr, 0u)
+DRIVER cuModuleLoadData(Handle* module, const void* image) {
+  return call("cudaLibraryLoadData", module, image, nullptr, nullptr, 0u, nullptr, nullptr, 0u);
+}
 DRIVER cuModuleLoadDataEx(Handle* module, const void* image, unsigned, void*, void*) {
   return cuModuleLoadData(module, image);
 }
-FORWARD(cuModuleUnload, cudaLibraryUnload, (Handle module), module)
+FORWARD(cuModuleUnload, cudaLibraryUnload)
 DRIVER cuLibraryLoadData(Handle* library, const void* image, void*, void**, unsigned, void*, void**,
                          unsigned) {
   return cuModuleLoadData(library, image);
 }
-FORWARD(cuModuleGetFunction, cudaLibraryGetKernel, (Handle * function, Handle module, const char* name),
-        function, module, name)
-FORWARD(cuModuleGetGlobal_v2, cudaLibraryGetGlobal,
-        (CUdeviceptr * p, std::size_t* n_bytes, Handle module, const char* name), p, n_bytes, module, name)
+FORWARD(cuModuleGetFunction, cudaLibraryGetKernel)
+FORWARD(cuModuleGetGlobal_v2, cudaLibraryGetGlobal)
 DRIVER cuKernelGetFunction(Handle* out, Handle in) {
   if (out == nullptr) return kInvalidValue;
   *out = in;
@@ -81,10 +76,10 @@ DRIVER cuFuncGetAttribute(int* value, int attribute, Handle function) {
 DRIVER cuKernelGetAttribute(int* value, int attribute, Handle kernel, CUdevice) {
   return cuFuncGetAttribute(value, attribute, kernel);
 }
-FORWARD(cuKernelSetAttribute, cudaFuncSetAttribute, (int attribute, int value, Handle kernel, CUdevice),
-        kernel, attribute, value)
-FORWARD(cuFuncSetAttribute, cudaFuncSetAttribute, (Handle function, int attribute, int value), function,
-        attribute, value)
+DRIVER cuKernelSetAttribute(int attribute, int value, Handle kernel, CUdevice) {
+  return call("cudaFuncSetAttribute", kernel, attribute, value);
+}
+FORWARD(cuFuncSetAttribute, cudaFuncSetAttribute)
 struct Dim3 {
   unsigned x, y, z;
 };
@@ -124,13 +119,7 @@ DRIVER cuLaunchKernelEx(const DriverLaunch* l, Handle function, void** arguments
   const RuntimeLaunch r{l->grid, l->block, l->shared, l->stream, l->attributes, l->n_attributes};
   return call("cudaLaunchKernelExC", &r, function, arguments);
 }
-FORWARD(cuOccupancyMaxActiveBlocksPerMultiprocessor, cudaOccupancyMaxActiveBlocksPerMultiprocessor,
-        (int* blocks, Handle function, int threads, std::size_t shared), blocks, function, threads, shared)
-FORWARD(cuGraphLaunch, cudaGraphLaunch, (Handle graph, Handle stream), graph, stream)
-FORWARD(cuGraphInstantiateWithFlags, cudaGraphInstantiate,
-        (Handle * executable, Handle graph, unsigned long long flags), executable, graph, flags)
-FORWARD(cuGraphDestroy, cudaGraphDestroy, (Handle graph), graph)
-FORWARD(cuGraphExecDestroy, cudaGraphExecDestroy, (Handle executable), executable)
+FORWARD(cuOccupancyMaxActiveBlocksPerMultiprocessor, cudaOccupancyMaxActiveBlocksPerMultiprocessor)
 DRIVER_ALIAS(cuLibraryUnload, cuModuleUnload);
 DRIVER_ALIAS(cuLibraryGetKernel, cuModuleGetFunction);
 DRIVER_ALIAS(cuLibraryGetGlobal, cuModuleGetGlobal_v2);

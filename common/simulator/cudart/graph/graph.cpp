@@ -51,11 +51,6 @@ Handles<CUgraphExec_st>& executable_graphs() {
   return table;
 }
 
-Handles<CUuserObject_st>& user_objects() {
-  static auto& table = *new Handles<CUuserObject_st>;
-  return table;
-}
-
 bool is_graph(cudaGraph_t graph) {
   LiveGraphs& all = live();
   const std::lock_guard guard(all.lock);
@@ -82,6 +77,7 @@ Status add_node(CUgraph_st& graph, Context& context, const cudaGraphNode_t* depe
   node->graph = &graph;
   node->context = &context;
   node->operation = std::move(operation);
+  note_host_memory(*node);
   *out = node.get();
   {
     LiveGraphs& all = live();
@@ -90,6 +86,18 @@ Status add_node(CUgraph_st& graph, Context& context, const cudaGraphNode_t* depe
   }
   graph.nodes.push_back(std::move(node));
   return cudaSuccess;
+}
+
+void note_host_memory(CUgraphNode_st& node) {
+  node.host_memory.clear();
+  if (!checks_host(*node.context)) return;
+  const auto add = [&](const void* address) {
+    const auto place = locate(address);
+    if (address != nullptr && (!place || place->kind == sim::MemoryKind::pinned_host))
+      node.host_memory.push_back(watch_host_memory(address));
+  };
+  if (const auto* copy = std::get_if<CopyOp>(&node.operation)) add(copy->src), add(copy->dst);
+  if (const auto* host = std::get_if<HostOp>(&node.operation)) add(host->data);
 }
 
 Status add_edges(CUgraph_st& graph, const cudaGraphNode_t* from, const cudaGraphNode_t* to, std::size_t n) {
@@ -102,16 +110,6 @@ Status add_edges(CUgraph_st& graph, const cudaGraphNode_t* from, const cudaGraph
       return fail(cudaErrorInvalidValue, "edge {} exists already", i);
     }
     dependencies.push_back(from[i]);
-  }
-  return cudaSuccess;
-}
-
-Status remove_edges(CUgraph_st& graph, const cudaGraphNode_t* from, const cudaGraphNode_t* to,
-                    std::size_t n) {
-  for (std::size_t i = 0; i < n; ++i) {
-    if (!belongs(graph, from[i]) || !belongs(graph, to[i]) || std::erase(to[i]->dependencies, from[i]) == 0) {
-      return fail(cudaErrorInvalidValue, "edge {} does not exist", i);
-    }
   }
   return cudaSuccess;
 }
@@ -136,15 +134,12 @@ std::unique_ptr<CUgraph_st> clone(const CUgraph_st& graph) {
     cudaGraphNode_t added = nullptr;
     (void)add_node(*copy, *node->context, nullptr, 0, deep_copy(node->operation), &added);
     added->original = node.get();
-    added->enabled = node->enabled;
+    added->host_memory = node->host_memory;
     copy_of[node.get()] = added;
   }
   for (const auto& node : graph.nodes)
     for (const CUgraphNode_st* dependency : node->dependencies)
       copy_of[node.get()]->dependencies.push_back(copy_of[dependency]);
-  copy->user_objects = graph.user_objects;
-  for (const auto& [object, count] : copy->user_objects)
-    if (user_objects().contains(object)) object->references += count;
   return copy;
 }
 
@@ -212,6 +207,7 @@ Status update(CUgraphExec_st& executable, const CUgraph_st& graph, cudaGraphExec
     // An allocation keeps its address in the executable graph.
     if (std::holds_alternative<AllocOp>(mine[i]->operation)) continue;
     mine[i]->operation = deep_copy(order[i]->operation);
+    mine[i]->host_memory = order[i]->host_memory;
   }
   return cudaSuccess;
 }
@@ -228,13 +224,20 @@ Status run_node(CUgraphNode_st& node, Work& whole, Ends& ends) {
   Clock before = whole.before;
   if (checked || !ends.empty())  // nodes of another device may be checked
     for (const CUgraphNode_st* dependency : node.dependencies) before.join(ends[dependency]);
-  if (!checked || !node.enabled) {
-    if (checked || !ends.empty()) ends[&node] = std::move(before);
-    return node.enabled ? execute(*node.context, node.operation) : Status(cudaSuccess);
+  if (!checked) {
+    if (!ends.empty()) ends[&node] = std::move(before);
+    return execute(*node.context, node.operation);
   }
   if (!node.agent) node.agent.emplace();
   Work part = begin_part(whole, *node.agent, std::move(before));
   const CurrentWork current(part);
+  for (const auto& memory : node.host_memory)
+    if (const std::string fate = fate_of(*memory); !fate.empty())
+      return fail(cudaErrorInvalidValue,
+                  "a {} of the graph uses memory of the host{}: it must exist as long as the graph is "
+                  "launched",
+                  std::holds_alternative<CopyOp>(node.operation) ? "copy" : "host function", fate)
+          .as("use-after-free");
   Status status = execute(*node.context, node.operation);
   whole.after.join(part.after);
   ends[&node] = std::move(part.after);
@@ -260,13 +263,6 @@ Status run_graph(const CUgraph_st& graph, bool frees_on_launch) {
   return cudaSuccess;
 }
 
-void release_user_object(cudaUserObject_t object, long count) {
-  if (!user_objects().contains(object)) return;
-  object->references -= count;
-  if (object->references > 0) return;
-  if (const auto owned = user_objects().take(object)) owned->destroy(owned->pointer);
-}
-
 }  // namespace course::cudart
 
 CUgraph_st::CUgraph_st() {
@@ -276,7 +272,6 @@ CUgraph_st::CUgraph_st() {
 }
 
 CUgraph_st::~CUgraph_st() {
-  for (const auto& [object, count] : user_objects) course::cudart::release_user_object(object, count);
   auto& all = course::cudart::live();
   const std::lock_guard guard(all.lock);
   for (const auto& node : nodes) all.nodes.erase(node.get());

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "cudart/runtime/handles.hpp"
+#include "cudart/runtime/host/freed_memory.hpp"
 #include "cudart/runtime/host/work_order.hpp"
 #include "cudart/runtime/operation.hpp"
 
@@ -18,22 +19,15 @@ struct CUgraphNode_st {
   course::cudart::Context* context = nullptr;  // the device that executes it
   course::cudart::Operation operation;
   std::vector<CUgraphNode_st*> dependencies;
-  const CUgraphNode_st* original = nullptr;  // in a clone: the node from which it was copied
-  bool enabled = true;
+  const CUgraphNode_st* original = nullptr;       // in a clone: the node from which it was copied
   std::optional<course::cudart::OwnAgent> agent;  // of an executable graph's node whose launches are checked
   std::vector<void*> argument_pointers;           // for cudaGraphKernelNodeGetParams
-};
-
-struct CUuserObject_st {
-  void* pointer = nullptr;
-  cudaHostFn_t destroy = nullptr;
-  long references = 0;
+  std::vector<std::shared_ptr<const course::cudart::HostMemory>> host_memory;  // with the host's checks
 };
 
 struct CUgraph_st {
   std::vector<std::unique_ptr<CUgraphNode_st>> nodes;  // in order of creation
   bool is_child = false;                               // owned by a node, so the user must not destroy it
-  std::vector<std::pair<cudaUserObject_t, long>> user_objects;
 
   CUgraph_st();
   ~CUgraph_st();
@@ -52,7 +46,6 @@ namespace course::cudart {
 
 Handles<CUgraph_st>& graphs();
 Handles<CUgraphExec_st>& executable_graphs();
-Handles<CUuserObject_st>& user_objects();
 
 bool is_graph(cudaGraph_t graph);  // existing, including child graphs and graphs being captured
 bool is_node(cudaGraphNode_t node);
@@ -60,8 +53,9 @@ bool is_node(cudaGraphNode_t node);
 // Adds a node with its dependencies, which must belong to this graph.
 Status add_node(CUgraph_st& graph, Context& context, const cudaGraphNode_t* dependencies,
                 std::size_t n_dependencies, Operation operation, cudaGraphNode_t* out);
+// Must be called after a node's operation has changed.
+void note_host_memory(CUgraphNode_st& node);
 Status add_edges(CUgraph_st& graph, const cudaGraphNode_t* from, const cudaGraphNode_t* to, std::size_t n);
-Status remove_edges(CUgraph_st& graph, const cudaGraphNode_t* from, const cudaGraphNode_t* to, std::size_t n);
 Status destroy_node(cudaGraphNode_t node);
 
 // A copy whose nodes refer to their originals. Child graphs are copied too.
@@ -74,6 +68,5 @@ Status instantiate(const CUgraph_st& graph, unsigned long long flags, cudaGraphE
 Status update(CUgraphExec_st& executable, const CUgraph_st& graph, cudaGraphExecUpdateResultInfo& result);
 // Executes the nodes. To be called while the launch is the current work (work_order.hpp).
 Status run_graph(const CUgraph_st& graph, bool frees_on_launch);
-void release_user_object(cudaUserObject_t object, long count);
 
 }  // namespace course::cudart

@@ -13,24 +13,10 @@ inline constexpr const char* kNoConditionals =
     "conditional graph nodes are not simulated; copy the condition to the host, and launch there the graph "
     "that it chooses";
 
-// Returns a list of nodes to a caller by this convention. `data`: of the edges to these nodes; may be
-// nullptr.
-Status give_nodes(const std::vector<CUgraphNode_st*>& nodes, cudaGraphNode_t* out, cudaGraphEdgeData* data,
-                  std::size_t* n);
-// Turns the parameters of cudaGraphAddNode into an operation.
-Status make_operation(Context& context, cudaGraphNodeParams& parameters, Operation& out);
-Status graph_edges(cudaGraph_t graph, cudaGraphNode_t* from, cudaGraphNode_t* to, cudaGraphEdgeData* data,
-                   std::size_t* n);
-Status node_dependencies(cudaGraphNode_t node, cudaGraphNode_t* out, cudaGraphEdgeData* data, std::size_t* n);
-Status node_dependents(cudaGraphNode_t node, cudaGraphNode_t* out, cudaGraphEdgeData* data, std::size_t* n);
+// Returns a list of nodes to a caller by this convention.
+Status give_nodes(const std::vector<CUgraphNode_st*>& nodes, cudaGraphNode_t* out, std::size_t* n);
 Status graph_add_dependencies(cudaGraph_t graph, const cudaGraphNode_t* from, const cudaGraphNode_t* to,
                               std::size_t n);
-Status graph_remove_dependencies(cudaGraph_t graph, const cudaGraphNode_t* from, const cudaGraphNode_t* to,
-                                 std::size_t n);
-Status graph_add_any_node(Context& context, cudaGraphNode_t* out, cudaGraph_t graph,
-                          const cudaGraphNode_t* dependencies, std::size_t n_dependencies,
-                          cudaGraphNodeParams* parameters);
-Status copy_kernel_attributes(cudaGraphNode_t dst, cudaGraphNode_t src);
 
 struct CaptureInfo {
   cudaStreamCaptureStatus* status;
@@ -41,7 +27,5 @@ struct CaptureInfo {
   std::size_t* n_dependencies;
 };
 Status capture_info(cudaStream_t stream, const CaptureInfo& out);
-Status update_capture_dependencies(cudaStream_t stream, cudaGraphNode_t* dependencies, std::size_t n,
-                                   unsigned flags);
 
 }  // namespace course::cudart

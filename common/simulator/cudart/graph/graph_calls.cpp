@@ -3,14 +3,16 @@
 
 namespace course::cudart {
 
-Status no_graph() {
-  return fail(cudaErrorInvalidValue, "that is not a graph: destroyed, or never created");
+Status no_graph(const void* handle) {
+  return fail(cudaErrorInvalidValue, "that is not a graph: destroyed, or never created")
+      .as(handle == nullptr ? sim::kConsequence : "api-error");
 }
 Status no_node() {
   return fail(cudaErrorInvalidValue, "that is not a graph node: destroyed, or never created");
 }
-Status no_executable() {
-  return fail(cudaErrorInvalidValue, "that is not an executable graph");
+Status no_executable(const void* handle) {
+  return fail(cudaErrorInvalidValue, "that is not an executable graph")
+      .as(handle == nullptr ? sim::kConsequence : "api-error");
 }
 
 Status replace_kernel(CUgraphNode_st& node, KernelOp& kernel, const cudaKernelNodeParams* p) {
@@ -47,22 +49,6 @@ Status replace_host(CUgraphNode_st& node, HostOp& host, const cudaHostNodeParams
   changed.function = p->fn;
   changed.data = p->userData;
   return replace(node, host, changed);
-}
-
-Status copy_to_symbol(Context& context, const void* symbol, const void* src, std::size_t n_bytes,
-                      std::size_t offset, cudaMemcpyKind kind, CopyOp& out) {
-  std::byte* dst = nullptr;
-  if (Status status = find_symbol_bytes(context, symbol, n_bytes, offset, dst); !status.ok()) return status;
-  out = linear_copy(dst, src, n_bytes, kind);
-  return cudaSuccess;
-}
-
-Status copy_from_symbol(Context& context, void* dst, const void* symbol, std::size_t n_bytes,
-                        std::size_t offset, cudaMemcpyKind kind, CopyOp& out) {
-  std::byte* src = nullptr;
-  if (Status status = find_symbol_bytes(context, symbol, n_bytes, offset, src); !status.ok()) return status;
-  out = linear_copy(dst, src, n_bytes, kind);
-  return cudaSuccess;
 }
 
 }  // namespace course::cudart

@@ -10,16 +10,17 @@
 namespace course::cudart {
 
 // The errors for invalid handles.
-Status no_graph();
+// `handle` is null if the call that should have made it failed.
+Status no_graph(const void* handle);
 Status no_node();
-Status no_executable();
+Status no_executable(const void* handle);
 
 // Calls `body` with an existing graph, before which it may take the device's context.
 template <typename Body>
 cudaError_t with_graph(cudaGraph_t graph, Body&& body, const char* call = CALLER) {
   return device_api(
       [&](Context& context) -> Status {
-        return is_graph(graph) ? call_with(body, context, *graph) : no_graph();
+        return is_graph(graph) ? call_with(body, context, *graph) : no_graph(graph);
       },
       call);
 }
@@ -29,6 +30,7 @@ template <typename Op>
 Status replace(CUgraphNode_st& node, Op& operation, Op changed) {
   if (Status status = check(*node.context, changed); !status.ok()) return status;
   operation = std::move(changed);
+  note_host_memory(node);
   return cudaSuccess;
 }
 
@@ -37,11 +39,5 @@ Status replace_kernel(CUgraphNode_st& node, KernelOp& kernel, const cudaKernelNo
 Status replace_copy(CUgraphNode_st& node, CopyOp& copy, const cudaMemcpy3DParms* p);
 Status replace_fill(CUgraphNode_st& node, FillOp& fill, const cudaMemsetParams* p);
 Status replace_host(CUgraphNode_st& node, HostOp& host, const cudaHostNodeParams* p);
-
-// Copies to or from a variable of the context's device, at `offset` bytes.
-Status copy_to_symbol(Context& context, const void* symbol, const void* src, std::size_t n_bytes,
-                      std::size_t offset, cudaMemcpyKind kind, CopyOp& out);
-Status copy_from_symbol(Context& context, void* dst, const void* symbol, std::size_t n_bytes,
-                        std::size_t offset, cudaMemcpyKind kind, CopyOp& out);
 
 }  // namespace course::cudart

@@ -101,13 +101,7 @@ TEST_F(Graph, ForkedStreamsJoinThroughEvents) {
     EXPECT_EQ(launch(4, 1, 0, stream_), cudaSuccess);
   });
   EXPECT_EQ(n_nodes(), 4u);
-  std::size_t edges = 0, roots = 0;
-#if CUDART_VERSION >= 13000
-  EXPECT_EQ(cudaGraphGetEdges(graph_, nullptr, nullptr, nullptr, &edges), cudaSuccess);
-#else
-  EXPECT_EQ(cudaGraphGetEdges(graph_, nullptr, nullptr, &edges), cudaSuccess);
-#endif
-  EXPECT_EQ(edges, 4u);
+  std::size_t roots = 0;
   EXPECT_EQ(cudaGraphGetRootNodes(graph_, nullptr, &roots), cudaSuccess);
   EXPECT_EQ(roots, 1u);
 }
@@ -298,9 +292,6 @@ TEST_F(Graph, KernelParametersCanBeReadAndChanged) {
   EXPECT_EQ(fake().launches.at(0).grid.x, 9u);
   EXPECT_EQ(cudaGraphKernelNodeGetParams(node, &shown), cudaSuccess);
   EXPECT_EQ(shown.gridDim.x, 3u) << "the graph itself is as it was";
-  EXPECT_EQ(cudaGraphNodeSetEnabled(executable, node, 0), cudaSuccess);
-  EXPECT_EQ(cudaGraphLaunch(executable, stream_), cudaSuccess);
-  EXPECT_EQ(fake().launches.size(), 1u);
 }
 
 TEST_F(Graph, UpdateRequiresTheSameTopology) {
@@ -339,29 +330,6 @@ TEST_F(Graph, GraphMemoryKeepsItsAddress) {
   EXPECT_EQ(after - before, 256u) << "released with the last graph that refers to it";
 }
 
-TEST_F(Graph, MemoryStaysReservedUntilItIsTrimmed) {
-  constexpr std::uint64_t kUnit = std::uint64_t{2} << 20;
-  const auto value = [](cudaGraphMemAttributeType attribute) {
-    std::uint64_t bytes = 1;
-    EXPECT_EQ(cudaDeviceGetGraphMemAttribute(0, attribute, &bytes), cudaSuccess);
-    return bytes;
-  };
-  (void)cudaDeviceGraphMemTrim(0);
-  cudaGraphExec_t executable = captured([&] {
-    void* pointer = nullptr;
-    EXPECT_EQ(cudaMallocAsync(&pointer, kUnit + 1, stream_), cudaSuccess);
-    EXPECT_EQ(cudaFreeAsync(pointer, stream_), cudaSuccess);
-  });
-  EXPECT_EQ(value(cudaGraphMemAttrReservedMemCurrent), 0u) << "before the first launch";
-  EXPECT_EQ(cudaGraphLaunch(executable, stream_), cudaSuccess);
-  EXPECT_EQ(value(cudaGraphMemAttrUsedMemCurrent), 0u);
-  EXPECT_EQ(value(cudaGraphMemAttrUsedMemHigh), kUnit + 1);
-  EXPECT_EQ(value(cudaGraphMemAttrReservedMemCurrent), 2 * kUnit);
-  EXPECT_EQ(cudaDeviceGraphMemTrim(0), cudaSuccess);
-  EXPECT_EQ(value(cudaGraphMemAttrReservedMemCurrent), 0u);
-  EXPECT_EQ(value(cudaGraphMemAttrReservedMemHigh), 2 * kUnit);
-}
-
 TEST_F(Graph, UnfreedGraphMemoryPreventsTheNextLaunch) {
   void* pointer = nullptr;
   cudaGraphExec_t executable =
@@ -381,23 +349,6 @@ TEST_F(Graph, FaultEndsTheLaunch) {
   EXPECT_EQ(cudaGraphLaunch(executable, stream_), cudaSuccess);
   EXPECT_EQ(fake().launches.size(), 1u);
   EXPECT_EQ(cudaStreamSynchronize(stream_), cudaErrorIllegalAddress);
-}
-
-TEST_F(Graph, LastGraphReleasesUserObjects) {
-  int destroyed = 0;
-  cudaUserObject_t object = nullptr;
-  EXPECT_EQ(cudaUserObjectCreate(
-                &object, &destroyed, [](void* data) { ++*static_cast<int*>(data); }, 1,
-                cudaUserObjectNoDestructorSync),
-            cudaSuccess);
-  EXPECT_EQ(cudaGraphCreate(&graph_, 0), cudaSuccess);
-  EXPECT_EQ(cudaGraphRetainUserObject(graph_, object, 1, cudaGraphUserObjectMove), cudaSuccess);
-  cudaGraph_t copy = nullptr;
-  EXPECT_EQ(cudaGraphClone(&copy, graph_), cudaSuccess);
-  EXPECT_EQ(cudaGraphDestroy(graph_), cudaSuccess);
-  EXPECT_EQ(destroyed, 0);
-  EXPECT_EQ(cudaGraphDestroy(copy), cudaSuccess);
-  EXPECT_EQ(destroyed, 1);
 }
 
 #if CUDART_VERSION >= 12040  // the first version with conditional nodes

@@ -117,33 +117,6 @@ void memory() {
   DRIVER_CHECK(DRIVER(cuMemsetD8)(d, 7, 4));
   DRIVER_CHECK(DRIVER(cuMemcpyDtoH)(h, d, sizeof h));
   EXPECT(h[0] == 0x07070707 && h[1] == 0xabcdabcd && h[kItems - 1] == 0x01020304);
-  CUmemorytype type;
-  int ordinal = -1;
-  bool managed = true;
-  DRIVER_CHECK(DRIVER(cuPointerGetAttribute)(&type, CU_POINTER_ATTRIBUTE_MEMORY_TYPE, d));
-  DRIVER_CHECK(DRIVER(cuPointerGetAttribute)(&ordinal, CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL, d));
-  DRIVER_CHECK(DRIVER(cuPointerGetAttribute)(&managed, CU_POINTER_ATTRIBUTE_IS_MANAGED, d));
-  EXPECT(type == CU_MEMORYTYPE_DEVICE && ordinal == 0 && !managed);
-  CUdeviceptr base = 0;
-  size_t bytes = 0;
-  DRIVER_CHECK(DRIVER(cuMemGetAddressRange)(&base, &bytes, d + 100));
-  EXPECT(base == d && bytes == kItems * 4);
-  DRIVER_CHECK(DRIVER(cuMemGetAddressRange)(nullptr, &bytes, d));
-  EXPECT(DRIVER(cuMemGetAddressRange)(&base, &bytes, reinterpret_cast<CUdeviceptr>(h)) ==
-         CUDA_ERROR_NOT_FOUND);
-  base = 0, bytes = 0;
-  DRIVER_CHECK(DRIVER(cuPointerGetAttribute)(&base, CU_POINTER_ATTRIBUTE_RANGE_START_ADDR, d + 100));
-  DRIVER_CHECK(DRIVER(cuPointerGetAttribute)(&bytes, CU_POINTER_ATTRIBUTE_RANGE_SIZE, d + 100));
-  EXPECT(base == d && bytes == kItems * 4);
-  CUpointer_attribute several[] = {CU_POINTER_ATTRIBUTE_DEVICE_POINTER, CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL};
-  void* results[] = {&base, &ordinal};
-  DRIVER_CHECK(DRIVER(cuPointerGetAttributes)(2, several, results, d));
-  EXPECT(base == d && ordinal == 0);
-  void* base_alone = &base;
-  DRIVER_CHECK(DRIVER(cuPointerGetAttributes)(1, several, &base_alone, reinterpret_cast<CUdeviceptr>(h)));
-  EXPECT(base == 0);
-  EXPECT(DRIVER(cuPointerGetAttribute)(&type, CU_POINTER_ATTRIBUTE_MEMORY_TYPE,
-                                       reinterpret_cast<CUdeviceptr>(h)) == CUDA_ERROR_INVALID_VALUE);
   DRIVER_CHECK(DRIVER(cuMemFree)(d));
   CUmemoryPool pool;
   DRIVER_CHECK(DRIVER(cuDeviceGetDefaultMemPool)(&pool, 0));
@@ -206,6 +179,8 @@ void errors() {
   const char* text = nullptr;
   DRIVER_CHECK(DRIVER(cuGetErrorName)(CUDA_ERROR_NOT_FOUND, &text));
   EXPECT(std::strcmp(text, "CUDA_ERROR_NOT_FOUND") == 0);
+  DRIVER_CHECK(DRIVER(cuGetErrorName)(CUDA_ERROR_LAUNCH_TIMEOUT, &text));
+  EXPECT(std::strcmp(text, "CUDA_ERROR_LAUNCH_TIMEOUT") == 0);
   DRIVER_CHECK(DRIVER(cuGetErrorString)(CUDA_ERROR_INVALID_VALUE, &text));
   EXPECT(std::strcmp(text, "invalid argument") == 0);
   EXPECT(DRIVER(cuGetErrorName)(static_cast<CUresult>(12345), &text) == CUDA_ERROR_INVALID_VALUE);

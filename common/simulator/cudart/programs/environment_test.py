@@ -8,6 +8,7 @@ usage: environment_test.py LIBRARY_FOLDER DEVICE_QUERY_PROGRAM TRANSPOSE_PROGRAM
 
 import json
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -20,11 +21,16 @@ FOLDER, QUERY, TRANSPOSE, FINDINGS, DRIVER, TOOLKIT = sys.argv[1:7]
 def run(program, *arguments, **variables):
     environment = {name: value for name, value in os.environ.items() if not name.startswith("SIM_")}
     environment["LD_LIBRARY_PATH"] = FOLDER
+    if "SIM_CHECK" in variables:
+        environment["SIM_VERBOSE"] = "1"  # whole findings
     environment.update(variables)
     done = subprocess.run(
         [program, *arguments], env=environment, capture_output=True, text=True, timeout=100, check=False
     )
-    return done.returncode, done.stdout, done.stderr
+    err = done.stderr
+    if "SIM_CHECK" in variables:
+        err = re.sub(r"^simulator: no GPU is used.*\n", "", err, flags=re.M)
+    return done.returncode, done.stdout, err
 
 
 def line_of(text):
@@ -154,7 +160,7 @@ class Environment(unittest.TestCase):
             "leak": ["leak (leakcheck)", "1 allocation of 100 bytes by cudaMalloc is never freed"],
             "reset": [
                 "1 allocation of 100 bytes by cudaMalloc is never freed",
-                "2 allocations of 256 bytes by cudaMalloc are never",
+                "1 allocation of 256 bytes by cudaMalloc is never freed",
             ],
             "heap": [
                 "leak (leakcheck) in keep_heap(int*), ",
@@ -205,6 +211,47 @@ class Environment(unittest.TestCase):
         self.assertIn(f"findings.cu:{line}\n", err)
         self.assertIn(f"at 2 other lines: {line + 1}, {line + 2}\n", err)
         self.assertIn("checked: 1 error, 0 hints", err)
+
+    def test_a_finding_has_four_lines_of_100_columns(self):
+        for what in ("race", "lines", "copy", "grid", "rounds", "capture"):
+            code, _, err = run(FINDINGS, what, SIM_CHECK="1", SIM_VERBOSE="0")
+            self.assertEqual(code, 86, err)
+            self.assertNotIn("(int", err, "parameters take the place of what is said last")
+            findings = re.split(r"^simulator: error: ", err, flags=re.M)[1:]
+            findings[-1] = findings[-1].split("simulator: checked:")[0].split("simulator: not checked:")[0]
+            for finding in findings:
+                lines = finding.splitlines()
+                self.assertLessEqual(len(lines), 4, err)
+                self.assertLessEqual(max(map(len, lines)), 100, err)
+
+    def test_rounds_of_a_loop_are_one_finding(self):
+        with tempfile.TemporaryDirectory() as folder:
+            path = os.path.join(folder, "report.json")
+            err = run(FINDINGS, "rounds", SIM_CHECK="1", SIM_REPORT=path)[2]
+            with open(path, encoding="utf-8") as file:
+                findings = json.load(file)["findings"]
+        self.assertEqual([(f["kind"], f["times"]) for f in findings], [("api-error", 6)])
+        self.assertIn("6 times", err)
+        self.assertIn("checked: 1 error,", err)
+
+    def test_calls_that_fail_after_a_failed_capture_are_no_errors_of_their_own(self):
+        with tempfile.TemporaryDirectory() as folder:
+            path = os.path.join(folder, "report.json")
+            err = run(FINDINGS, "capture", SIM_CHECK="1", SIM_REPORT=path)[2]
+            with open(path, encoding="utf-8") as file:
+                findings = json.load(file)["findings"]
+        self.assertIn("checked: 1 error, 0 hints", err)
+        self.assertIn("therefore, 5 later calls failed", err)
+        self.assertEqual([f["times"] for f in findings if f["kind"] == "consequence"], [1, 1, 1, 2], findings)
+
+    def test_version_and_help(self):
+        cusan = os.path.join(FOLDER, "..", "cusan")
+        for argument, said in (
+            ("--version", r"cusan \d+\.\d+"),
+            ("--help", "usage: cusan .*(\n.*)*cusan -v"),
+        ):
+            done = subprocess.run(["bash", cusan, argument], capture_output=True, text=True, check=True)
+            self.assertRegex(done.stdout, said)
 
     def test_lost_updates_are_found_or_said_not_to_be_looked_for(self):
         cases = {
@@ -325,7 +372,7 @@ class Environment(unittest.TestCase):
             self.assertEqual(code, 139, err)
             ended = "lab: exit code 139: SIGSEGV ended the program, unless it returned this number\n"
             self.assertRegex(
-                err, "host-access.*\n.*\nsimulator: not checked: kernels, since none was launched\n"
+                err, "host-access(.*\n)+simulator: not checked: kernels, since none was launched\n"
             )
             self.assertIn("simulator: checked: 1 error, 0 hints\n", err)
             self.assertTrue(err.endswith(ended), err)

@@ -112,6 +112,20 @@ int main(int argc, char** argv) {
     cudaFree(there);
     cudaSetDevice(0);
   }
+  for (int round = 0; is("rounds") && round < 6; ++round) fill<<<1, 2048 + round>>>(out);
+  if (is("capture")) {
+    cudaStream_t stream;
+    cudaGraph_t graph = nullptr;
+    cudaGraphExec_t executable = nullptr;
+    cudaStreamCreate(&stream);
+    cudaStreamBeginCapture(stream, cudaStreamCaptureModeGlobal);
+    cudaMalloc(&lost, 256);
+    fill<<<1, 64, 0, stream>>>(out);
+    cudaStreamEndCapture(stream, &graph);
+    cudaGraphInstantiate(&executable, graph, 0);
+    for (int k = 0; k < 2; ++k) cudaGraphLaunch(executable, stream);
+    cudaStreamDestroy(stream);
+  }
   if (is("increment")) increment<<<1, 256>>>(out);
   if (is("total")) add_once<<<4, 256>>>(out);
   if (is("most")) most<<<1, 256>>>(out);

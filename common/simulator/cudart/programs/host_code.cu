@@ -10,7 +10,6 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
-#include <fstream>
 #include <map>
 #include <numeric>
 #include <string>
@@ -46,8 +45,37 @@ __global__ void read_weights(const float* w, float* out) {
 __global__ void use_weights(float* out) {
   out[threadIdx.x] = weights[threadIdx.x] + static_cast<float>(limits[threadIdx.x % 4]);
 }
+__device__ __noinline__ void add_to(float* values) {
+  for (int i = 0; i < 4; ++i) values[i] += 1;
+}
 __global__ void say_hello() {
   std::printf("hello\n");
+}
+
+__device__ __noinline__ int fibonacci(int n) {
+  return n < 2 ? n : fibonacci(n - 1) + fibonacci(n - 2);
+}
+__global__ void recurse(int* out, int n) {
+  *out = fibonacci(n);
+}
+
+__global__ void keep_address(float** address) {
+  float local[4] = {};
+  *address = local;
+  add_to(local);
+}
+struct Shape {
+  __host__ __device__ virtual float area() const = 0;
+};
+struct Square : Shape {
+  float side = 2;
+  __host__ __device__ float area() const override { return side * side; }
+};
+__global__ void add_areas(const Shape* const* shapes, float* out) {
+  *out += shapes[0]->area();
+}
+__global__ void make_square(Square* at, const Shape** shapes) {
+  shapes[0] = new (at) Square;
 }
 
 struct Particle {
@@ -152,25 +180,6 @@ void reads_in_a_host_function() {
   cudaLaunchHostFunc(
       nullptr, [](void*) { std::printf("%g\n", v[0]); }, nullptr);  // host-access
 }
-void writes_to_a_file() {
-  Floats v(1 << 16);
-  v.written();
-  const int file = open("/tmp", O_TMPFILE | O_RDWR, 0600);
-  (void)!write(file, v.get(), 1 << 18);  // host-access
-  close(file);
-}
-void reads_a_file() {
-  Floats v(1 << 16);
-  std::FILE* file = std::fopen("/dev/zero", "rb");
-  (void)!std::fread(v.get(), sizeof(float), 1 << 16, file);  // host-access
-  std::fclose(file);
-}
-void writes_to_a_stream() {
-  Floats v(1 << 16);
-  v.written();
-  std::ofstream file("/dev/zero");
-  file.write(reinterpret_cast<const char*>(v.get()), 1 << 18);  // host-access
-}
 
 void uses_host_accessible_memory() {
   float *pinned = nullptr, *managed = nullptr;
@@ -258,6 +267,65 @@ void gap_in_a_graph() {
   cudaGraphExecDestroy(executable);
   cudaGraphDestroy(graph);
   cudaStreamDestroy(stream);
+}
+
+// Captures a copy from `host`, then calls `between`, and launches the graph.
+template <typename Between>
+void launches_a_copy(const float* host, Between between) {
+  Floats v;
+  cudaStream_t stream;
+  cudaStreamCreate(&stream);
+  cudaGraph_t graph;
+  cudaGraphExec_t executable;
+  cudaStreamBeginCapture(stream, cudaStreamCaptureModeRelaxed);
+  init<<<8, kItems / 8, 0, stream>>>(v, kItems);
+  cudaMemcpyAsync(v, host, kItems * sizeof(float), cudaMemcpyHostToDevice, stream);
+  cudaStreamEndCapture(stream, &graph);
+  cudaGraphInstantiate(&executable, graph, 0);
+  between();
+  for (int k = 0; k < 3; ++k) cudaGraphLaunch(executable, stream);
+  cudaStreamSynchronize(stream);
+  cudaGraphExecDestroy(executable);
+  cudaGraphDestroy(graph);
+  cudaStreamDestroy(stream);
+}
+void graph_reads_freed_pinned_memory() {
+  float* host = nullptr;
+  cudaMallocHost(&host, kItems * sizeof(float));
+  std::memset(host, 0, kItems * sizeof(float));
+  launches_a_copy(host, [&] { cudaFreeHost(host); });  // freed
+}
+void graph_reads_freed_memory() {
+  auto* host = new float[kItems]();
+  launches_a_copy(host, [&] { delete[] host; });  // freed
+}
+void graph_reads_freed_memory_of_malloc() {
+  auto* host = static_cast<float*>(std::calloc(kItems + 1, sizeof(float)));
+  launches_a_copy(host + 1, [&] { std::free(host); });  // freed
+}
+void graph_reads_memory_of_a_vector() {
+  std::vector<float> host(kItems), other(kItems);
+  launches_a_copy(host.data(), [&] { host.resize(10 * kItems); });
+}
+const float* local_array() {
+  const float host[kItems] = {};
+  const float* begin = host;
+  asm volatile("" : "+r"(begin) : : "memory");  // hidden from the compiler's warning
+  return begin;
+}
+void graph_reads_an_ended_frame() {
+  launches_a_copy(local_array(), [] {});
+}
+void graph_reads_memory_that_is_kept() {
+  std::vector<float> host(kItems);
+  float on_stack[kItems] = {};
+  float* pinned = nullptr;
+  cudaMallocHost(&pinned, kItems * sizeof(float));
+  std::memset(pinned, 0, kItems * sizeof(float));
+  for (const float* from : {&host[0], &on_stack[0], pinned}) {
+    launches_a_copy(from, [] { delete[] new float[kItems]; });
+  }
+  cudaFreeHost(pinned);
 }
 
 void copies_padding_of_structures() {
@@ -435,6 +503,59 @@ void allocation_fails() {
   cudaDeviceSynchronize();
 }
 
+void reads_the_error_of_a_launch_that_is_needed() {
+  Floats v, out;
+  init<<<1, 2048>>>(v, kItems);  // api-error
+  if (cudaGetLastError() == cudaSuccess) std::printf("wrong\n");
+  add_one<<<4, kBlock>>>(v.written(), out, kItems);
+  copied(out);
+}
+void launches_less_without_a_look_at_the_error() {
+  Floats v;
+  for (const int threads : {2048, 1024}) init<<<1, threads>>>(v, kItems);  // api-error
+  cudaGetLastError();
+  copied(v);
+}
+void reads_the_error_of_a_copy() {
+  Floats v;
+  std::vector<float> host(2 * kItems);
+  for (const int n : {2 * kItems, kItems}) {
+    cudaMemcpy(v, host.data(), n * sizeof(float), cudaMemcpyHostToDevice);  // api-error
+    cudaGetLastError();
+  }
+}
+// Right: each error is the answer to a request that may be refused, and the program asks for less.
+void allocates_less_if_memory_is_out() {
+  float* v = nullptr;
+  for (std::size_t bytes = std::size_t{1} << 50; cudaMalloc(&v, bytes) != cudaSuccess; bytes /= 1024)
+    if (cudaGetLastError() != cudaErrorMemoryAllocation) std::printf("wrong\n");
+  cudaFree(v);
+  void* host = nullptr;
+  if (cudaMalloc(&v, std::size_t{1} << 50) != cudaSuccess && cudaPeekAtLastError() != cudaSuccess)
+    host = std::malloc(400);  // goes on without a device
+  std::free(host);
+  init<<<1, 1>>>(v, 0);
+  cudaDeviceSynchronize();
+}
+void probes_the_largest_shared_memory() {
+  int bytes = 1 << 20;
+  while (cudaFuncSetAttribute(init, cudaFuncAttributeMaxDynamicSharedMemorySize, bytes) != cudaSuccess) {
+    cudaGetLastError();
+    bytes /= 2;
+  }
+  Floats v;
+  init<<<4, kBlock, bytes>>>(v, kItems);
+  copied(v);
+}
+void tries_smaller_blocks() {
+  Floats v;
+  for (int threads = 4096;; threads /= 2) {
+    init<<<1, threads>>>(v, kItems);
+    if (cudaGetLastError() == cudaSuccess) break;
+  }
+  cudaDeviceSynchronize();
+}
+
 void calls_cuda_in_a_host_function() {
   static Floats* v = new Floats;
   cudaLaunchHostFunc(
@@ -471,6 +592,41 @@ void passes_a_wild_pointer() {
   read_weights<<<1, 4>>>(reinterpret_cast<const float*>(unwritten), *out);
   cudaDeviceSynchronize();
 }
+void passes_the_address_of_a_local_variable() {
+  Floats out(4), address(2);
+  keep_address<<<1, 1>>>(reinterpret_cast<float**>(address.get()));
+  float* local = nullptr;
+  cudaMemcpy(&local, address, sizeof local, cudaMemcpyDeviceToHost);
+  read_weights<<<1, 4>>>(local, out);
+  cudaDeviceSynchronize();
+}
+__device__ int twice(int x) {
+  return 2 * x;
+}
+template <typename T>
+T doubled(T x) {
+  return twice(x);
+}
+void calls_a_device_function() {
+  cudaFree(nullptr);
+  std::printf("%d\n", doubled(kItems));
+}
+void copies_an_object_with_virtual_functions() {
+  Floats out(1), memory(sizeof(Square) / sizeof(float)), pointer(2);
+  const Square square;
+  Square* const copy = reinterpret_cast<Square*>(memory.get());
+  cudaMemcpy(copy, &square, sizeof square, cudaMemcpyHostToDevice);
+  cudaMemcpy(pointer, &copy, sizeof copy, cudaMemcpyHostToDevice);
+  add_areas<<<1, 1>>>(reinterpret_cast<const Shape**>(pointer.get()), out.written());
+  cudaDeviceSynchronize();
+}
+void makes_an_object_in_a_kernel() {
+  Floats out(1), memory(sizeof(Square) / sizeof(float)), pointer(2);
+  const auto shapes = reinterpret_cast<const Shape**>(pointer.get());
+  make_square<<<1, 1>>>(reinterpret_cast<Square*>(memory.get()), shapes);
+  add_areas<<<1, 1>>>(shapes, out.written());
+  cudaDeviceSynchronize();
+}
 void uses_symbols() {
   Floats out(4);
   float host[16] = {};
@@ -482,6 +638,32 @@ void uses_symbols() {
   read_weights<<<1, 4>>>(static_cast<float*>(address) + 4, out);
   cudaMemcpy(host, address, sizeof host, cudaMemcpyDeviceToHost);
   cudaMemcpyFromSymbol(host, weights, sizeof host);
+}
+
+void print_with_a_buffer(size_t n_bytes) {
+  cudaDeviceSetLimit(cudaLimitPrintfFifoSize, n_bytes);
+  say_hello<<<8, 32>>>();
+  cudaDeviceSynchronize();
+}
+void prints_more_than_the_buffer_holds() {
+  print_with_a_buffer(1024);
+}
+void prints_what_the_buffer_holds() {
+  print_with_a_buffer(2048);
+}
+void recurse_with_a_stack(size_t n_bytes) {
+  int* out = nullptr;
+  cudaDeviceSetLimit(cudaLimitStackSize, n_bytes);
+  cudaMalloc(&out, sizeof(int));
+  recurse<<<1, 1>>>(out, 20);
+  cudaDeviceSynchronize();
+  cudaFree(out);
+}
+void recurses_deeper_than_the_stack() {
+  recurse_with_a_stack(64);
+}
+void recurses_within_the_stack() {
+  recurse_with_a_stack(1 << 14);
 }
 
 #define CASE(name) \
@@ -499,11 +681,12 @@ const std::map<std::string, void (*)()> kCases = {
     CASE(reads_before_the_start),
     CASE(reads_a_symbols_address),
     CASE(reads_in_a_host_function),
-    CASE(writes_to_a_file),
-    CASE(reads_a_file),
-    CASE(writes_to_a_stream),
     CASE(uses_host_accessible_memory),
     CASE(only_computes_addresses),
+    CASE(prints_more_than_the_buffer_holds),
+    CASE(prints_what_the_buffer_holds),
+    CASE(recurses_deeper_than_the_stack),
+    CASE(recurses_within_the_stack),
     CASE(grid_is_too_small),
     CASE(one_element_is_left_out),
     CASE(first_element_is_left_out),
@@ -512,6 +695,12 @@ const std::map<std::string, void (*)()> kCases = {
     CASE(memset_counts_elements),
     CASE(columns_are_left_out),
     CASE(gap_in_a_graph),
+    CASE(graph_reads_freed_pinned_memory),
+    CASE(graph_reads_freed_memory),
+    CASE(graph_reads_freed_memory_of_malloc),
+    CASE(graph_reads_memory_of_a_vector),
+    CASE(graph_reads_an_ended_frame),
+    CASE(graph_reads_memory_that_is_kept),
     CASE(copies_padding_of_structures),
     CASE(copies_padding_of_rows),
     CASE(copies_only_what_was_written),
@@ -529,6 +718,12 @@ const std::map<std::string, void (*)()> kCases = {
     CASE(shared_memory_is_too_large),
     CASE(copy_fails),
     CASE(allocation_fails),
+    CASE(reads_the_error_of_a_launch_that_is_needed),
+    CASE(launches_less_without_a_look_at_the_error),
+    CASE(reads_the_error_of_a_copy),
+    CASE(allocates_less_if_memory_is_out),
+    CASE(probes_the_largest_shared_memory),
+    CASE(tries_smaller_blocks),
     CASE(calls_cuda_in_a_host_function),
     CASE(copies_to_a_name),
     CASE(copies_from_within_a_name),
@@ -536,6 +731,10 @@ const std::map<std::string, void (*)()> kCases = {
     CASE(copies_to_a_name_by_default),
     CASE(passes_a_name_to_a_kernel),
     CASE(passes_a_wild_pointer),
+    CASE(passes_the_address_of_a_local_variable),
+    CASE(copies_an_object_with_virtual_functions),
+    CASE(calls_a_device_function),
+    CASE(makes_an_object_in_a_kernel),
     CASE(uses_symbols),
 };
 

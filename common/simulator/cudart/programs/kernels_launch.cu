@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Kernels that launch kernels: a tree of launches, arguments of several types, shared memory, and the stream of
-// tail launches. Linked from relocatable device code.
+// Kernels that launch kernels: a tree of launches, arguments of several types, shared memory, and the stream
+// of tail launches. Linked from relocatable device code.
 #include <cuda_runtime.h>
 
 #include "check.hpp"

@@ -120,6 +120,40 @@ const std::map<std::string, std::function<void(Case&)>> kCases{
        CHECK(cudaStreamWaitEvent(k.t, k.event));
        k.read(k.a, k.b, k.t);
      }},
+    {"event_recorded_too_late",
+     [](Case& k) {
+       CHECK(cudaStreamWaitEvent(k.t, k.event));
+       k.write(k.a, k.s);
+       CHECK(cudaEventRecord(k.event, k.s));
+       k.read(k.a, k.b, k.t);
+     }},
+    {"event_recorded_again",
+     [](Case& k) {
+       k.write(k.a, k.s);
+       CHECK(cudaEventRecord(k.event, k.s));  // first
+       k.write(k.b, k.t);
+       CHECK(cudaEventRecord(k.event, k.t));  // again
+       CHECK(cudaStreamWaitEvent(k.blocking, k.event));
+       k.read(k.a, k.c, k.blocking);
+     }},
+    {"event_recorded_again_in_a_graph",
+     [](Case& k) {
+       cudaGraph_t graph = nullptr;
+       cudaGraphExec_t executable = nullptr;
+       CHECK(cudaStreamBeginCapture(k.blocking, cudaStreamCaptureModeGlobal));
+       k.read(k.a, k.c, k.blocking);
+       CHECK(cudaStreamEndCapture(k.blocking, &graph));
+       CHECK(cudaGraphInstantiate(&executable, graph, 0));
+       k.write(k.a, k.s);
+       CHECK(cudaEventRecord(k.event, k.s));  // first
+       k.write(k.b, k.t);
+       CHECK(cudaEventRecord(k.event, k.t));  // again
+       CHECK(cudaStreamWaitEvent(k.blocking, k.event));
+       CHECK(cudaGraphLaunch(executable, k.blocking));
+       CHECK(cudaStreamSynchronize(k.blocking));
+       CHECK(cudaGraphExecDestroy(executable));
+       CHECK(cudaGraphDestroy(graph));
+     }},
     {"waits_for_the_other_stream",
      [](Case& k) {
        k.write(k.a, k.s);
@@ -329,6 +363,17 @@ const std::map<std::string, std::function<void(Case&)>> kCases{
        k.write(p, nullptr);
        CHECK(cudaDeviceSynchronize());
        CHECK(cudaFreeAsync(p, k.t));
+     }},
+    {"event_recorded_in_turns",
+     [](Case& k) {
+       for (int i = 0; i < 3; ++i) {
+         k.write(k.a, k.s);
+         CHECK(cudaEventRecord(k.event, k.s));
+         CHECK(cudaStreamWaitEvent(k.t, k.event));
+         k.read(k.a, k.b, k.t);
+         CHECK(cudaEventRecord(k.event, k.t));
+         CHECK(cudaStreamWaitEvent(k.s, k.event));
+       }
      }},
     {"pipeline",
      [](Case& k) {

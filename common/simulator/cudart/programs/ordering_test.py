@@ -10,18 +10,23 @@ import re
 import subprocess
 import sys
 import unittest
+from pathlib import Path
 
 FOLDER, PROGRAM = sys.argv[1:3]
 # The part of each message that names the two operations.
 FAULTS = {
     "two_streams": (
-        r"kernel fill.* \(stream 1\) writes and kernel copy.* \(stream 2\) reads the same 16384 bytes, from byte 0 of "
-        r"device memory of 16384 bytes on"
+        r"kernel fill.* \(stream 1\) writes and kernel copy.* \(stream 2\) reads the same 16384 bytes of "
+        r"device memory, but"
     ),
     "two_writers": r"kernel fill.* \(stream 1\) writes and kernel fill.* \(stream 2\) writes the same 16384 bytes",
     "two_updates": r"kernel copy.* \(stream 1\) writes and kernel copy.* \(stream 2\) writes the same 16384 bytes",
     "event_too_early": r"kernel fill.* \(stream 1\) writes and kernel copy.* \(stream 2\) reads",
     "event_never_recorded": r"kernel fill.* \(stream 1\) writes and kernel copy.* \(stream 2\) reads",
+    "event_recorded_too_late": r"kernel fill.* \(stream 1\) writes and kernel copy.* \(stream 2\) reads "
+    r".*had not been recorded",
+    "event_recorded_again": r"kernel fill.* \(stream 1\) writes and kernel copy.* \(stream 3\) reads",
+    "event_recorded_again_in_a_graph": r"kernel fill.* \(stream 1\) writes and kernel copy.* \(a graph in stream 3\) reads",
     "waits_for_the_other_stream": r"kernel fill.* \(stream 1\) writes and kernel copy.* \(stream 2\) reads",
     "default_and_nonblocking": r"kernel fill.* \(stream 1\) writes and kernel copy.* \(the default stream\) reads",
     "memcpy_and_nonblocking": r"kernel fill.* \(stream 1\) writes and a copy \(the default stream\) reads the same 64 bytes",
@@ -29,9 +34,10 @@ FAULTS = {
     "copies_overtake": r"kernel fill.* \(stream 1\) writes and a copy \(stream 2\) reads",
     "one_element": r"kernel fill.* \(stream 1\) writes and kernel fill.* \(stream 2\) writes the same 4 bytes, from byte 8192 of",
     "atomics_and_a_reader": r"kernel count.* \(stream 1\) writes and kernel copy.* \(stream 2\) reads the same 4 bytes",
-    "graph_without_an_edge": r"kernel fill.* \(a graph in stream 1\) writes and kernel copy.* \(a graph in stream 1\) reads",
+    "graph_without_an_edge": r"kernel fill.* \(a graph in stream 1\) writes and kernel copy.* "
+    r"\(a graph in stream 1\) reads .*add a dependency",
     "pool_memory_freed_too_early": (
-        r"kernel fill.* \(stream 1\) writes and cudaFreeAsync \(stream 2\) frees the same 16384 bytes, from byte 0 of"
+        r"kernel fill.* \(stream 1\) writes and cudaFreeAsync \(stream 2\) frees the same 16384 bytes of device memory"
     ),
     "pool_memory_used_too_early": r"cudaMallocAsync \(stream 1\) allocates and kernel fill.* "
     r"\(stream 2\) writes the same",
@@ -55,13 +61,17 @@ def run(*arguments, **variables):
     environment = {name: value for name, value in os.environ.items() if not name.startswith("SIM_")}
     done = subprocess.run(
         [PROGRAM, *arguments],
-        env=environment | {"LD_LIBRARY_PATH": FOLDER} | variables,
+        env=environment | {"LD_LIBRARY_PATH": FOLDER, "SIM_VERBOSE": "1"} | variables,
         capture_output=True,
         text=True,
         timeout=100,
         check=False,
     )
-    return done.returncode, done.stdout, done.stderr
+    return (
+        done.returncode,
+        done.stdout,
+        re.sub(r"^simulator: no GPU is used.*\n", "", done.stderr, flags=re.M),
+    )
 
 
 # Right uses of which something is not checked.
@@ -93,6 +103,23 @@ class Ordering(unittest.TestCase):
                         if name in UNCHECKED:
                             said = f"not checked: {UNCHECKED[name]}\nsimulator: {said} in what was checked"
                         self.assertEqual((code, err), (0, f"simulator: {said}\n"))
+
+    def test_waits_that_order_nothing_are_named(self):
+        source = (Path(__file__).parent / "ordering.cu").read_text(encoding="utf-8").splitlines()
+
+        def line_of(case, text):
+            begin = source.index(f'    {{"{case}",')
+            return next(n + 1 for n in range(begin, len(source)) if text in source[n])
+
+        for case, marks in {
+            "event_recorded_again": ("// first", "// again", "WaitEvent"),
+            "event_recorded_again_in_a_graph": ("// first", "// again", "WaitEvent"),
+            "event_never_recorded": ("WaitEvent",),
+            "event_recorded_too_late": ("WaitEvent",),
+        }.items():
+            err = run(case, SIM_CHECK="1")[2]
+            for mark in marks:
+                self.assertIn(f"ordering.cu:{line_of(case, mark)}", err)
 
     def test_nothing_is_reported_unless_asked_for(self):
         self.assertEqual(run("two_streams"), (0, "", ""))

@@ -123,6 +123,19 @@ const std::map<std::string, std::function<void()>> kCases{
        CHECK(cudaEventDestroy(event));
        finish(a, b);
      }},
+    {"written_by_a_peer_alone",
+     [] {
+       int *b = nullptr, results[kN];
+       CHECK(cudaSetDevice(1));
+       CHECK(cudaMalloc(&b, kN * sizeof(int)));
+       enable(0, 1);
+       set<<<kBlocks, kBlock>>>(b, 5, kN - 1);
+       set<<<1, 1>>>(b + kN - 1, 6, 1);
+       CHECK(cudaDeviceSynchronize());
+       CHECK(cudaMemcpy(results, b, sizeof results, cudaMemcpyDefault));
+       std::printf("%d %d\n", results[0], results[kN - 1]);
+       CHECK(cudaFree(b));
+     }},
     {"atomics_of_system_scope", [] { count_on_both(count_for_all); }},
     // --- wrong
     {"not_enabled", [] { write_from_0(memory_on(1)); }},
@@ -160,6 +173,17 @@ const std::map<std::string, std::function<void()>> kCases{
        CHECK(cudaDeviceSynchronize());
        enable(0, 1);
        write_from_0(b);
+     }},
+    {"left_out_by_a_peer",
+     [] {
+       int *b = nullptr, results[kN];
+       CHECK(cudaSetDevice(1));
+       CHECK(cudaMalloc(&b, kN * sizeof(int)));
+       enable(0, 1);
+       set<<<kBlocks, kBlock>>>(b, 5, kN - 1);
+       CHECK(cudaDeviceSynchronize());
+       CHECK(cudaMemcpy(results, b, sizeof results, cudaMemcpyDefault));
+       CHECK(cudaFree(b));
      }},
     {"race",
      [] {

@@ -19,6 +19,7 @@ RIGHT = {
     "reads_writes_and_counts": "3 3, 69 5\n",
     "page_locked_memory_of_another_device": "cudaSuccess\n200\n",
     "ordered_by_an_event": "",
+    "written_by_a_peer_alone": "5 6\n",
     "atomics_of_system_scope": "",
 }
 # case: its output, and what is reported.
@@ -30,8 +31,10 @@ WRONG = {
     "freed": (ILLEGAL, "an address outside of the device's memory"),
     "from_a_pool": (ILLEGAL, "memory of device 1 from a pool, which other devices can't access"),
 }
-RACES = {
-    "race": r"stream-race .*kernel .*::set\(.* writes and kernel .*::add\(.* writes the same 16384 bytes, .* nothing orders the two",
+FOUND = {
+    "left_out_by_a_peer": "uninitialised-global .*bytes 16380 … 16383 of 16384 have never been written",
+    "race": r"stream-race .*kernel .*::set\(.* writes and kernel .*::add\(.* "
+    r"writes the same 16384 bytes of .* nothing orders the two",
     "atomics_of_device_scope": (
         r"stream-race .*kernel .*::count\(.* writes and kernel .*::count\(.* writes the same 4 bytes, .* the scope of their "
         r"atomic operations is one device: use system scope \(atomicAdd_system"
@@ -86,10 +89,10 @@ class Peers(unittest.TestCase):
                     self.assertEqual((code, got), (0, out))
                     self.assertRegex(text, err)
 
-    def test_conflicts_between_devices_are_races(self):
-        for name, err in RACES.items():
+    def test_conflicts_and_gaps_are_found_between_devices(self):
+        for name, err in FOUND.items():
             with self.subTest(name=name):
-                code, _, text = run(name, SIM_CHECK="1")
+                code, _, text = run(name, SIM_CHECK="1", SIM_VERBOSE="1")
                 self.assertEqual(code, 86, text)
                 self.assertRegex(text, err)
 

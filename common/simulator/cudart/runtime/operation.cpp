@@ -9,7 +9,6 @@
 #include "cudart/runtime/host/host_checks.hpp"
 #include "cudart/runtime/host/never_written.hpp"
 #include "cudart/runtime/memory/array.hpp"
-#include "cudart/runtime/memory/registered.hpp"
 #include "cudart/runtime/stream.hpp"
 #include "sim/launch_limits.hpp"
 #include "sim/timing/timeline.hpp"
@@ -67,6 +66,29 @@ void note_record(CUevent_st& event) {
   if (const Work* work = CurrentWork::current()) event.clock = work->after;
 }
 
+// Limits that a kernel exceeds without an error of the runtime.
+void check_limits(Context& context, const sim::KernelFacts& kernel, const sim::LaunchResult& result) {
+  // The driver increases the stack for what it knows that a kernel needs, and does not take that back.
+  std::uint64_t& stack = context.limits[cudaLimitStackSize];
+  stack = std::max(stack, kernel.local_bytes);
+  if (!checks_host(context)) return;
+  const std::uint64_t fifo = context.limits[cudaLimitPrintfFifoSize];
+  if (result.printed_bytes > fifo)
+    add_host_error(
+        context, "printf-overflow",
+        fmt::format("a launch of {} prints {} bytes of arguments, but the buffer for them has {}: on a "
+                    "GPU, the oldest output is lost. Print less, or call cudaDeviceSetLimit("
+                    "cudaLimitPrintfFifoSize, bytes) before the first launch",
+                    kernel.demangled, result.printed_bytes, fifo));
+  if (result.recursion_bytes > stack)
+    add_host_error(
+        context, "stack-overflow",
+        fmt::format("recursive calls of {} need about {} bytes of stack in a thread, but a stack has {}: "
+                    "on a GPU, the launch fails, or overwrites memory. Call cudaDeviceSetLimit("
+                    "cudaLimitStackSize, bytes) before the launch",
+                    kernel.demangled, result.recursion_bytes, stack));
+}
+
 Status execute_kernel(Context& context, const KernelOp& kernel, std::string& name,
                       sim::Footprint& footprint) {
   const std::lock_guard guard(context.lock);
@@ -87,6 +109,7 @@ Status execute_kernel(Context& context, const KernelOp& kernel, std::string& nam
   sim::LaunchResult result = context.device().launch(request);
   footprint = std::move(result.footprint);
   if (!footprint.empty()) note_launch_wrote(context, request, footprint);
+  check_limits(context, context.device().facts(request.kernel), result);
   if (checks_host(context)) {
     kernel_launched(context, context.device().facts(request.kernel).demangled);
     name = fmt::format("kernel {}", context.device().facts(request.kernel).demangled);
@@ -94,7 +117,11 @@ Status execute_kernel(Context& context, const KernelOp& kernel, std::string& nam
   const FaultMeaning meaning = meaning_of(result.fault);
   if (meaning.code != cudaSuccess && !meaning.sticky)
     return Status(meaning.code, result.text).of_kernel(context.device().facts(request.kernel).demangled);
-  if (!result.text.empty() && !runtime().environment().check) say(result.text);  // else printed at the end
+  // With the checks, the report at the end has it; but host code that waits for such a kernel has no end.
+  if (!runtime().environment().check && !result.text.empty())
+    say(result.text);
+  else if (result.fault == sim::Fault::launch_timeout)
+    say_briefly(result.text);
   if (result.not_simulated) note_missing();
   if (meaning.sticky) {
     context.sticky = meaning.code;
@@ -112,7 +139,7 @@ Status execute_kernel(Context& context, const KernelOp& kernel, std::string& nam
       event->stamp();
     }
   }
-  return cudaSuccess;
+  return Status().of_kernel(context.device().facts(request.kernel).demangled);
 }
 
 Status execute_host(const HostOp& host) {
@@ -145,11 +172,6 @@ Status execute_alloc(const AllocOp& alloc) {
                 memory.address);
   }
   memory.live = true;
-  GraphBytes& bytes = memory.context.graph_memory;
-  bytes.used += memory.n_bytes;
-  bytes.used_high = std::max(bytes.used_high, bytes.used);
-  bytes.reserved = std::max(bytes.reserved, reserved_for(bytes.used));
-  bytes.reserved_high = std::max(bytes.reserved_high, bytes.reserved);
   return cudaSuccess;
 }
 
@@ -189,7 +211,7 @@ Status make_graph_memory(Context& context, std::uint64_t n_bytes, AllocOp& out) 
   if (Status status = allocate(context, n_bytes, sim::MemoryKind::device, owned, &address); !status.ok())
     return status;
   if (address == nullptr) return fail(cudaErrorInvalidValue, "an allocation of 0 bytes");
-  out.memory = std::make_shared<GraphMemory>(context, address, n_bytes);
+  out.memory = std::make_shared<GraphMemory>(context, address);
   GraphMemoryTable& table = graph_memory_table();
   const std::lock_guard guard(table.lock);
   table.by_address[address] = out.memory;
@@ -208,7 +230,6 @@ bool free_graph_memory(Context& context, void* address) {
   const std::lock_guard guard(context.lock);
   if (!memory->live) return false;
   memory->live = false;
-  context.graph_memory.used -= memory->n_bytes;
   return true;
 }
 
@@ -365,22 +386,20 @@ Status check(Context& context, const Operation& operation) {
 Status execute(Context& context, const Operation& operation) {
   return std::visit(Overloaded{
                         [&](const KernelOp& kernel) {
-                          const MirroredHostMemory mirrored(context);
                           std::string name;
                           sim::Footprint footprint;
                           Status status = execute_kernel(context, kernel, name, footprint);
                           // Not under the context's lock, because locks of other contexts are taken.
+                          note_wrote_to_peers(context, footprint);
                           work_accessed(context, name, false, std::move(footprint));
                           return status;
                         },
                         [&](const CopyOp& copy) {
-                          const MirroredHostMemory mirrored(context);
                           // Checked again, because a graph may be launched long after it was made.
                           Status status = check_copy(copy);
                           return status.ok() ? run_copy(context, copy) : status;
                         },
                         [&](const FillOp& fill) {
-                          const MirroredHostMemory mirrored(context);
                           Status status = check_fill(fill);
                           return status.ok() ? run_fill(context, fill) : status;
                         },

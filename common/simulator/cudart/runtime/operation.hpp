@@ -49,20 +49,17 @@ struct WaitOp {
 // Memory that graph nodes allocate. It is reserved as long as a node refers to it, at the same address for
 // all launches.
 struct GraphMemory {
-  GraphMemory(Context& where, void* pointer, std::uint64_t bytes)
-      : context(where), address(pointer), n_bytes(bytes) {}
+  GraphMemory(Context& where, void* pointer) : context(where), address(pointer) {}
   ~GraphMemory();
   GraphMemory(const GraphMemory&) = delete;
   GraphMemory& operator=(const GraphMemory&) = delete;
 
   Context& context;
   void* const address;
-  const std::uint64_t n_bytes;
   bool live = false;  // allocated by a launch and not yet freed
 };
 struct AllocOp {
   std::shared_ptr<GraphMemory> memory;
-  cudaMemAllocNodeParams parameters{};
 };
 struct FreeOp {
   void* address = nullptr;

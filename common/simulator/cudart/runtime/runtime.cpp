@@ -13,9 +13,19 @@
 #include "cudart/runtime/host/host_checks.hpp"
 #include "cudart/runtime/memory/pool.hpp"
 #include "cudart/runtime/stream.hpp"
+#include "sim/memory/memory.hpp"
 #include "sim/timing/timeline.hpp"
 
 namespace course::cudart {
+
+std::map<unsigned, std::uint64_t> default_limits() {
+  return {{cudaLimitStackSize, 1024},
+          {cudaLimitPrintfFifoSize, 8650752},
+          {cudaLimitMallocHeapSize, sim::kHeapBytes},
+          {cudaLimitDevRuntimePendingLaunchCount, 2048},
+          {cudaLimitMaxL2FetchGranularity, 64},
+          {cudaLimitPersistingL2CacheSize, 11796480}};
+}
 
 Context::Context(int which) : ordinal(which) {}
 Context::~Context() = default;

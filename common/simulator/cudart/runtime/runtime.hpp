@@ -50,16 +50,8 @@ struct LastWriter {
   CallStack calls;
 };
 
-// Bytes that graphs' allocations hold, and bytes that the device keeps for graphs until
-// cudaDeviceGraphMemTrim.
-struct GraphBytes {
-  std::uint64_t used = 0, used_high = 0, reserved = 0, reserved_high = 0;
-};
-// Physical memory comes in units of 2 MiB.
-inline std::uint64_t reserved_for(std::uint64_t n_used) {
-  constexpr std::uint64_t kUnit = std::uint64_t{2} << 20;
-  return (n_used + kUnit - 1) / kUnit * kUnit;
-}
+// The default limits of a device. Key: a value of the enumeration cudaLimit.
+std::map<unsigned, std::uint64_t> default_limits();
 
 struct Context {
   explicit Context(int which);
@@ -82,7 +74,7 @@ struct Context {
   std::map<std::uint64_t, Owned> owned;              // by base address
   std::map<std::uint64_t, LastWriter> last_writers;  // by base address
   cudaError_t sticky = cudaSuccess;                  // after a kernel's fault; only cudaDeviceReset clears it
-  std::map<unsigned, std::uint64_t> limits;          // cudaDeviceSetLimit
+  std::map<unsigned, std::uint64_t> limits = default_limits();  // cudaDeviceSetLimit
   unsigned flags = 0;
   cudaFuncCache cache_config = cudaFuncCachePreferNone;
   cudaSharedMemConfig shared_config = cudaSharedMemBankSizeFourByte;
@@ -90,7 +82,6 @@ struct Context {
   std::unique_ptr<CUstream_st> legacy_stream;
   std::unique_ptr<CUmemPoolHandle_st> default_pool;
   CUmemPoolHandle_st* current_pool = nullptr;
-  GraphBytes graph_memory;
 
  private:
   std::unique_ptr<sim::Device> device_;
@@ -114,9 +105,19 @@ struct LaunchConfiguration {
   cudaStream_t stream = nullptr;
 };
 
+// A call whose error is a finding, until the program has handled the error.
+struct FailedCall {
+  std::string call;
+  cudaError_t error = cudaSuccess;
+  Context* context = nullptr;
+  sim::Finding finding;
+  bool read = false;  // by cudaGetLastError
+};
+
 struct ThreadState {
   int device = 0;
   cudaError_t last_error = cudaSuccess;
+  std::vector<FailedCall> failed_calls;
   std::vector<LaunchConfiguration> launches;  // pushed by <<<>>>, popped by the kernel's stub function
   cudaStreamCaptureMode capture_mode = cudaStreamCaptureModeGlobal;
   std::map<int, std::unique_ptr<CUstream_st>> default_streams;  // cudaStreamPerThread, by device ordinal

@@ -96,18 +96,45 @@ void silence(bool quiet) {
   silenced.store(quiet, std::memory_order_relaxed);
 }
 
-void say(std::string_view text) {
-  if (silenced.load(std::memory_order_relaxed)) return;
+namespace {
+
+// In lines of `width` columns.
+std::string lines_of(std::string_view text, std::size_t width) {
   while (!text.empty() && text.back() == '\n') text.remove_suffix(1);
   std::string out;
-  const std::size_t width = columns();
   while (true) {
     const std::size_t end = text.find('\n');
     add_line(out, text.substr(0, end), width);
     if (end == std::string_view::npos) break;
     text.remove_prefix(end + 1);
   }
-  std::fwrite(out.data(), 1, out.size(), stderr);
+  return out;
+}
+
+void print(const std::string& lines) {
+  if (!silenced.load(std::memory_order_relaxed)) std::fwrite(lines.data(), 1, lines.size(), stderr);
+}
+
+}  // namespace
+
+void say(std::string_view text) {
+  print(lines_of(text, columns()));
+}
+
+void say_briefly(std::string_view text) {
+  constexpr std::size_t kColumns = 100;
+  constexpr int kLines = 4;
+  const std::size_t width = std::min(columns(), kColumns);
+  const std::string more = " … more with -v\n";
+  std::string out = lines_of(text, width);
+  std::size_t last = 0, end = 0;
+  for (int k = 0; k < kLines && end < out.size(); ++k) end = out.find('\n', last = end) + 1;
+  if (end < out.size()) {
+    out.resize(std::min(end - 1, last + width - more.size()));
+    out.resize(out.rfind(' '));
+    out += more;
+  }
+  print(out);
 }
 
 }  // namespace course::cudart

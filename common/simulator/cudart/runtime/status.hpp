@@ -58,6 +58,8 @@ std::string name_of_call(std::string_view function);
 
 // Prints "simulator: <text>" on stderr in one write, unless suppressed by silence(true). Thread-safe.
 void say(std::string_view text);
+// The same with at most four lines of 100 columns, for a finding.
+void say_briefly(std::string_view text);
 void silence(bool quiet);
 
 }  // namespace course::cudart

@@ -46,7 +46,8 @@ void join(CUstream_st& stream, const std::shared_ptr<Capture>& capture,
 }
 
 Status invalidated(const Capture& capture) {
-  return fail(cudaErrorStreamCaptureInvalidated, "the capture is invalid since {}", capture.invalidated_by);
+  return fail(cudaErrorStreamCaptureInvalidated, "the capture is invalid since {}", capture.invalidated_by)
+      .as(sim::kConsequence);
 }
 
 Status add_captured(CUstream_st& stream, Operation operation) {
@@ -160,7 +161,8 @@ void advance(CUstream_st& stream, const Clock& clock) {
 
 Work next_work(CUstream_st& stream) {
   const std::lock_guard guard(clocks().lock);
-  Work work = begin_work(stream.agent, work_before(stream), stream.name, stream.context->ordinal);
+  Work work =
+      begin_work(stream.agent, work_before(stream), stream.name, stream.context->ordinal, stream.vain_waits);
   advance(stream, work.after);
   stream.n_queries = 0;
   return work;
@@ -170,7 +172,7 @@ Work next_work(CUstream_st& stream) {
 // memory.
 bool waits_for(const CopyOp& copy, bool call_waits) {
   const std::optional<Place> dst = locate(copy.dst), src = locate(copy.src);
-  if (!dst && !is_registered(copy.dst)) return true;
+  if (!dst && !registered_range(copy.dst)) return true;
   return call_waits && src && !(src->on_device_only() && dst && dst->on_device_only());
 }
 
@@ -357,11 +359,42 @@ Status record_event(cudaEvent_t handle, cudaStream_t stream_handle, bool externa
   event->capture.reset();
   Status status = submit_to(*stream, RecordOp{event});
   if (!status.ok() || stream->capture != nullptr) return status;
+  CallStack here = checks_host(*event->context) ? call_stack() : CallStack{};
   const std::lock_guard guard(clocks().lock);
-  event->clock = work_before(*stream);
+  event->recorded_before_by = std::exchange(event->recorded_by, std::move(here));
+  event->clock_before = std::exchange(event->clock, work_before(*stream));
+  if (event->waited_too_early) std::exchange(event->waited_too_early, nullptr)->join(event->clock);
   event->n_queries = 0;
   return status;
 }
+
+namespace {
+
+// Must be called under the lock, when the stream has waited for the event.
+void note_vain_wait(CUstream_st& stream, CUevent_st& event) {
+  constexpr std::size_t kMost = 8;
+  std::erase_if(stream.vain_waits, [&](const VainWait& wait) { return stream.clock.covers(*wait.missed); });
+  if (event.recorded && stream.clock.covers(event.clock_before)) return;
+  const auto at = [](const CallStack& calls) {
+    const std::string line = text_of(place_of(calls));
+    return line.empty() ? "" : " at " + line;
+  };
+  const std::string waits = fmt::format("the event for which {} waits{} ", stream.name, at(call_stack()));
+  if (!event.recorded) {
+    if (!event.waited_too_early) event.waited_too_early = std::make_shared<Clock>();
+    event.waited_too_early->join(clocks().submitted[stream.context]);
+    stream.vain_waits.push_back(
+        {event.waited_too_early, waits + "had not been recorded then: record it before"});
+  } else {
+    stream.vain_waits.push_back(
+        {std::make_shared<Clock>(event.clock_before),
+         fmt::format("{}was recorded{} and again{}: a wait is for the last record, so use two events", waits,
+                     at(event.recorded_before_by), at(event.recorded_by))});
+  }
+  if (stream.vain_waits.size() > kMost) stream.vain_waits.erase(stream.vain_waits.begin());
+}
+
+}  // namespace
 
 Status wait_event(cudaStream_t stream_handle, cudaEvent_t handle, bool external) {
   CUevent_st* event = nullptr;
@@ -381,13 +414,14 @@ Status wait_event(cudaStream_t stream_handle, cudaEvent_t handle, bool external)
     return fail(cudaErrorStreamCaptureIsolation,
                 "a captured stream waits for an event that was recorded outside of the capture");
   }
+  const bool checked = checks_host(*stream->context);
   const std::lock_guard guard(clocks().lock);
   advance(*stream, event->clock);
+  if (checked) note_vain_wait(*stream, *event);
   return cudaSuccess;
 }
 
-Status begin_capture(cudaStream_t handle, cudaStreamCaptureMode mode, cudaGraph_t into,
-                     const std::vector<cudaGraphNode_t>& after) {
+Status begin_capture(cudaStream_t handle, cudaStreamCaptureMode mode) {
   CUstream_st* stream = nullptr;
   if (Status status = resolve(handle, stream); !status.ok()) return status;
   if (mode > cudaStreamCaptureModeRelaxed) return cudaErrorInvalidValue;
@@ -400,12 +434,8 @@ Status begin_capture(cudaStream_t handle, cudaStreamCaptureMode mode, cudaGraph_
   capture->origin = stream;
   capture->mode = mode;
   capture->thread = std::this_thread::get_id();
-  if (into == nullptr) {
-    capture->owned_graph = std::make_unique<CUgraph_st>();
-    into = capture->owned_graph.get();
-  }
-  capture->graph = into;
-  join(*stream, capture, after);
+  capture->graph = std::make_unique<CUgraph_st>();
+  join(*stream, capture, {});
   ActiveCaptures& active = active_captures();
   const std::lock_guard guard(active.lock);
   active.all.push_back(std::move(capture));
@@ -428,7 +458,8 @@ Status end_capture(cudaStream_t handle, cudaGraph_t* graph) {
   Status status;
   if (capture->invalidated()) {
     status = fail(cudaErrorStreamCaptureInvalidated, "the capture is invalid since {}; there is no graph",
-                  capture->invalidated_by);
+                  capture->invalidated_by)
+                 .as(sim::kConsequence);
   } else if (!all_joined(*capture)) {
     status = fail(cudaErrorStreamCaptureUnjoined,
                   "another captured stream holds work that the first one does not wait for: "
@@ -436,8 +467,8 @@ Status end_capture(cudaStream_t handle, cudaGraph_t* graph) {
   }
   end_for_all(capture);
   if (!status.ok()) return status;
-  if (capture->owned_graph != nullptr) capture->graph = graphs().add(std::move(capture->owned_graph));
-  if (graph != nullptr) *graph = capture->graph;
+  cudaGraph_t const made = graphs().add(std::move(capture->graph));
+  if (graph != nullptr) *graph = made;
   return cudaSuccess;
 }
 

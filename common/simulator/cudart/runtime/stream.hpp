@@ -27,9 +27,8 @@ struct Capture {
   std::thread::id thread;
   // The first call that was not allowed or failed; empty while the capture is valid.
   std::string invalidated_by;
-  cudaGraph_t graph = nullptr;
-  std::unique_ptr<CUgraph_st> owned_graph;  // nullptr when capturing into the user's graph
-  std::vector<cudaStream_t> streams;        // the origin, and streams that joined by waiting for an event
+  std::unique_ptr<CUgraph_st> graph;
+  std::vector<cudaStream_t> streams;  // the origin, and streams that joined by waiting for an event
   // Last nodes of streams destroyed during the capture; they must lead to the origin, too.
   std::vector<cudaGraphNode_t> left_tips;
 
@@ -57,6 +56,7 @@ struct CUstream_st {
   std::vector<cudaGraphNode_t> tips;                 // the nodes on which the next captured operation depends
   std::map<unsigned, cudaLaunchAttributeValue> attributes;
   unsigned n_queries = 0;  // since its last work
+  std::vector<course::cudart::VainWait> vain_waits;
 };
 
 struct CUevent_st {
@@ -69,6 +69,11 @@ struct CUevent_st {
   std::chrono::steady_clock::time_point clock_time;  // on this machine
   // Covers the work before the event when it was last recorded. Protected as CUstream_st::clock is.
   course::cudart::Clock clock;
+  // With the host's checks: where it was last recorded; the same before that.
+  course::cudart::CallStack recorded_by, recorded_before_by;
+  course::cudart::Clock clock_before;
+  // What the waits before its first record miss, if there were any.
+  std::shared_ptr<course::cudart::Clock> waited_too_early;
   std::weak_ptr<course::cudart::Capture> capture;  // if last recorded in a captured stream
   std::vector<cudaGraphNode_t> tips;
 
@@ -126,8 +131,7 @@ bool take_unordered_work(const CUstream_st& stream);
 Status record_event(cudaEvent_t handle, cudaStream_t stream, bool external);
 Status wait_event(cudaStream_t stream, cudaEvent_t handle, bool external);
 
-Status begin_capture(cudaStream_t stream, cudaStreamCaptureMode mode, cudaGraph_t into,
-                     const std::vector<cudaGraphNode_t>& after);
+Status begin_capture(cudaStream_t stream, cudaStreamCaptureMode mode);
 Status end_capture(cudaStream_t stream, cudaGraph_t* graph);
 // For calls that are not allowed during a capture (cudaMalloc, cudaDeviceSynchronize, …): returns an error
 // and invalidates the capture.

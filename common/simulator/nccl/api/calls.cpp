@@ -14,21 +14,6 @@ namespace {
 
 constexpr std::size_t kMaxElements = std::size_t{1} << 48;  // so that no number of bytes overflows
 
-// The operator of this communicator that the program means.
-Outcome find_operator(ncclComm& comm, ncclRedOp_t op, Operator& out) {
-  if (op >= ncclSum && op < ncclNumOps) {
-    out.op = op;
-    return {};
-  }
-  const std::lock_guard guard(comm.clique->lock());
-  const std::size_t index = static_cast<std::size_t>(op) - ncclNumOps;
-  if (op < ncclNumOps || index >= comm.operators.size() || !comm.operators[index].scaled)
-    return {ncclInvalidArgument,
-            fmt::format("{} is not a reduction of this communicator", static_cast<int>(op))};
-  out = comm.operators[index];
-  return {};
-}
-
 Outcome check_buffers(const Call& call, int device) {
   for (const SimRange& range : ranges_of(call)) {
     if (range.n_bytes == 0) continue;
@@ -55,6 +40,8 @@ Outcome check_buffers(const Call& call, int device) {
 }
 
 Outcome check(const Call& call) {
+  if (reduces(call.kind) && (call.reduction < ncclSum || call.reduction >= ncclNumOps))
+    return {ncclInvalidArgument, fmt::format("{} is not a reduction", static_cast<int>(call.reduction))};
   if (size_of(call.type) == 0)
     return {ncclInvalidArgument, fmt::format("{} is not a data type", static_cast<int>(call.type))};
   if (call.count > kMaxElements)
@@ -67,8 +54,8 @@ Outcome check(const Call& call) {
   return {};
 }
 
-ncclResult_t call_of(Call call, ncclComm_t comm, ncclRedOp_t op = ncclSum,
-                     const char* function = NCCL_FUNCTION, const void* code = NCCL_CALLER) {
+ncclResult_t call_of(Call call, ncclComm_t comm, const char* function = NCCL_FUNCTION,
+                     const void* code = NCCL_CALLER) {
   call.function = function;
   call.code = code;
   return answer(
@@ -81,8 +68,6 @@ ncclResult_t call_of(Call call, ncclComm_t comm, ncclRedOp_t op = ncclSum,
                   "the communicator is not initialised yet: ncclCommGetAsyncError says when"};
         call.rank = comm->rank;
         call.n_ranks = comm->clique->size();
-        if (reduces(call.kind))
-          if (Outcome outcome = find_operator(*comm, op, call.reduction); !outcome.ok()) return outcome;
         if (Outcome outcome = check(call); !outcome.ok()) return outcome;
         if (Outcome outcome = check_buffers(call, comm->device); !outcome.ok()) return outcome;
         return submit(*comm, call);
@@ -94,12 +79,12 @@ ncclResult_t call_of(Call call, ncclComm_t comm, ncclRedOp_t op = ncclSum,
 
 NCCL_API ncclAllReduce(const void* send, void* receive, size_t count, ncclDataType_t type, ncclRedOp_t op,
                        ncclComm_t comm, cudaStream_t stream) {
-  return call_of({Kind::all_reduce, send, receive, count, type, {}, 0, stream}, comm, op);
+  return call_of({Kind::all_reduce, send, receive, count, type, op, 0, stream}, comm);
 }
 
 NCCL_API ncclReduce(const void* send, void* receive, size_t count, ncclDataType_t type, ncclRedOp_t op,
                     int root, ncclComm_t comm, cudaStream_t stream) {
-  return call_of({Kind::reduce, send, receive, count, type, {}, root, stream}, comm, op);
+  return call_of({Kind::reduce, send, receive, count, type, op, root, stream}, comm);
 }
 
 NCCL_API ncclBroadcast(const void* send, void* receive, size_t count, ncclDataType_t type, int root,
@@ -119,7 +104,7 @@ NCCL_API ncclAllGather(const void* send, void* receive, size_t count, ncclDataTy
 
 NCCL_API ncclReduceScatter(const void* send, void* receive, size_t count, ncclDataType_t type, ncclRedOp_t op,
                            ncclComm_t comm, cudaStream_t stream) {
-  return call_of({Kind::reduce_scatter, send, receive, count, type, {}, 0, stream}, comm, op);
+  return call_of({Kind::reduce_scatter, send, receive, count, type, op, 0, stream}, comm);
 }
 
 NCCL_API ncclAlltoAll(const void* send, void* receive, size_t count, ncclDataType_t type, ncclComm_t comm,

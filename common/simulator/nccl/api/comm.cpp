@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: MIT
-// The exported functions for communicators, groups, errors and reduction operators.
+// The exported functions for communicators, groups and errors.
 #include <fmt/format.h>
-
-#include <cstring>
 
 #include "nccl/api/answer.hpp"
 #include "nccl/api/group.hpp"
@@ -71,23 +69,6 @@ Outcome get(const ncclComm* comm, Value* out, Value value) {
   if (out == nullptr) return null_pointer("the address of the result");
   if (Outcome outcome = check_communicator(comm); !outcome.ok()) return outcome;
   *out = value;
-  return {};
-}
-
-Outcome make_operator(ncclRedOp_t* op, const void* scalar, ncclDataType_t type,
-                      ncclScalarResidence_t residence, ncclComm_t comm) {
-  if (op == nullptr || scalar == nullptr) return null_pointer("the operator or the scalar");
-  if (size_of(type) == 0) return {ncclInvalidArgument, "that is not a data type"};
-  if (Outcome outcome = check_communicator(comm); !outcome.ok()) return outcome;
-  Operator made;
-  made.scaled = true;
-  if (residence == ncclScalarDevice)
-    made.device_scalar = scalar;
-  else
-    std::memcpy(made.scalar, scalar, size_of(type));
-  const std::lock_guard guard(comm->clique->lock());
-  *op = static_cast<ncclRedOp_t>(ncclNumOps + static_cast<int>(comm->operators.size()));
-  comm->operators.push_back(made);
   return {};
 }
 
@@ -196,23 +177,6 @@ NCCL_API ncclMemAlloc(void** pointer, size_t n_bytes) {
 NCCL_API ncclMemFree(void* pointer) {
   return answer(nullptr, [&]() -> Outcome {
     return release(pointer) ? Outcome{} : Outcome{ncclUnhandledCudaError, "cudaFree has failed"};
-  });
-}
-
-NCCL_API ncclRedOpCreatePreMulSum(ncclRedOp_t* op, void* scalar, ncclDataType_t type,
-                                  ncclScalarResidence_t residence, ncclComm_t comm) {
-  return answer(comm, [&] { return make_operator(op, scalar, type, residence, comm); });
-}
-
-NCCL_API ncclRedOpDestroy(ncclRedOp_t op, ncclComm_t comm) {
-  return answer(comm, [&]() -> Outcome {
-    if (Outcome outcome = check_communicator(comm); !outcome.ok()) return outcome;
-    const std::lock_guard guard(comm->clique->lock());
-    const std::size_t index = static_cast<std::size_t>(op) - ncclNumOps;
-    if (op < ncclNumOps || index >= comm->operators.size() || !comm->operators[index].scaled)
-      return {ncclInvalidArgument, "that is not an operator of ncclRedOpCreatePreMulSum"};
-    comm->operators[index].scaled = false;
-    return {};
   });
 }
 

@@ -42,7 +42,6 @@ struct ncclComm {
   bool gone = false;  // its process has ended
   std::optional<course::nccl::Call> last_call;
   std::uint64_t n_collectives = 0;
-  std::vector<course::nccl::Operator> operators;  // of ncclRedOpCreatePreMulSum
   std::string last_error;
 };
 

@@ -44,11 +44,10 @@ void move_launches(void* user) {
   for (const Launch* launch : launches) {
     for (const Entry& entry : launch->entries) {
       const Call& call = entry.call;
-      operands.push_back(
-          {static_cast<unsigned>(call.kind), static_cast<unsigned>(call.type),
-           call.reduction.scaled ? unsigned{ncclNumOps} : static_cast<unsigned>(call.reduction.op), call.rank,
-           call.n_ranks, call.peer, launch->comm->device, 0, reinterpret_cast<unsigned long long>(call.send),
-           reinterpret_cast<unsigned long long>(call.receive), call.count});
+      operands.push_back({static_cast<unsigned>(call.kind), static_cast<unsigned>(call.type),
+                          static_cast<unsigned>(call.reduction), call.rank, call.n_ranks, call.peer,
+                          launch->comm->device, 0, reinterpret_cast<unsigned long long>(call.send),
+                          reinterpret_cast<unsigned long long>(call.receive), call.count});
     }
   }
   if (operate_elsewhere(operands)) return;

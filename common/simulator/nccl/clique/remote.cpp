@@ -85,10 +85,7 @@ Outcome RemoteClique::launch(ncclComm& comm, std::uint64_t group, std::vector<Ca
     launch.put(comm.rank).put(id).put(group).put(gettid()).put(simPartReady(part)).put(calls.size());
     for (const Call& call : calls) {
       launch.put(call.kind).put(call.count).put(call.type).put(call.peer);
-      Operator reduction = call.reduction;
-      if (const void* scalar = std::exchange(reduction.device_scalar, nullptr); scalar != nullptr)
-        simReadMemory(reduction.scalar, scalar, size_of(call.type));
-      launch.put(reduction).put_text(call.function).put_text(line_of(call.code));
+      launch.put(call.reduction).put_text(call.function).put_text(line_of(call.code));
     }
     for (const Call& call : calls)
       for (const SimRange& range : ranges_of(call))

@@ -104,7 +104,7 @@ class Client {
       call.count = message.get<std::size_t>();
       call.type = message.get<ncclDataType_t>();
       call.peer = message.get<int>();
-      call.reduction = message.get<Operator>();
+      call.reduction = message.get<ncclRedOp_t>();
       call.function = kept(message.get_text());
       call.place = message.get_text();
       call.rank = comm.rank;

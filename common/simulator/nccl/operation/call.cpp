@@ -31,9 +31,8 @@ bool is_type(ncclDataType_t type) {
   return static_cast<unsigned>(type) < ncclNumTypes;
 }
 
-const char* name_of(const Operator& reduction) {
-  if (reduction.scaled) return "a scaled sum";
-  switch (reduction.op) {
+const char* name_of(ncclRedOp_t reduction) {
+  switch (reduction) {
     case ncclSum: return "sum";
     case ncclProd: return "prod";
     case ncclMax: return "max";
@@ -142,9 +141,7 @@ std::string disagreement(const Call& a, const Call& b) {
   if (a.kind != b.kind) return "the operation";
   if (a.count != b.count) return "the count";
   if (a.type != b.type) return "the data type";
-  if (reduces(a.kind) &&
-      (a.reduction.scaled != b.reduction.scaled || (!a.reduction.scaled && a.reduction.op != b.reduction.op)))
-    return "the reduction";
+  if (reduces(a.kind) && a.reduction != b.reduction) return "the reduction";
   if (has_root(a.kind) && a.peer != b.peer) return "the root";
   return "";
 }

@@ -26,21 +26,13 @@ enum class Kind : std::uint8_t {
   receive,
 };
 
-// A reduction, with the scalar of ncclRedOpCreatePreMulSum.
-struct Operator {
-  ncclRedOp_t op = ncclSum;
-  bool scaled = false;                  // each value is multiplied by the scalar first
-  const void* device_scalar = nullptr;  // read when the operation is executed; otherwise `scalar` holds it
-  std::byte scalar[8] = {};
-};
-
 struct Call {
   Kind kind = Kind::all_reduce;
   const void* send = nullptr;
   void* receive = nullptr;
   std::size_t count = 0;
   ncclDataType_t type = ncclInt8;
-  Operator reduction;
+  ncclRedOp_t reduction = ncclSum;
   int peer = 0;  // the root, or the other end of a send or receive
   cudaStream_t stream = nullptr;
   const char* function = "";   // as the program called it

@@ -33,23 +33,13 @@ class Reduction {
   using Stored = typename Type::Stored;
   using Computed = typename Type::Computed;
 
-  explicit Reduction(const std::vector<Call>& calls) : op_(calls.front().reduction.op) {
-    const bool scaled = calls.front().reduction.scaled;
-    if (scaled) op_ = ncclSum;
+  explicit Reduction(const std::vector<Call>& calls) : op_(calls.front().reduction) {
+    if (op_ != ncclAvg) return;
     const auto n = static_cast<Computed>(calls.size());
-    if (op_ == ncclAvg && std::is_integral_v<Computed>) divisor_ = n;
-    for (const Call& call : calls) {
-      Stored factor{};
-      if (scaled) {
-        const Operator& own = call.reduction;
-        std::memcpy(&factor, own.device_scalar != nullptr ? own.device_scalar : own.scalar, sizeof factor);
-      } else if (op_ == ncclAvg && !std::is_integral_v<Computed>) {
-        factor = Type::store(Computed{1} / n);
-      } else {
-        continue;
-      }
-      factors_.push_back(Type::load(factor));
-    }
+    if constexpr (std::is_integral_v<Computed>)
+      divisor_ = n;
+    else
+      factor_ = Type::load(Type::store(Computed{1} / n));
   }
 
   void combine(std::span<const std::byte* const> sources, std::size_t first, std::span<Stored> out) const {
@@ -58,7 +48,7 @@ class Reduction {
       for (std::size_t i = 0; i < out.size(); ++i) {
         Stored stored;
         std::memcpy(&stored, from + i * sizeof stored, sizeof stored);
-        if (!factors_.empty()) stored = Type::store(multiply(Type::load(stored), factors_[r]));
+        if (factor_ != Computed{1}) stored = Type::store(multiply(Type::load(stored), factor_));
         out[i] = r == 0 ? stored : Type::store(apply(Type::load(out[i]), Type::load(stored)));
       }
     }
@@ -78,8 +68,7 @@ class Reduction {
   }
 
   ncclRedOp_t op_;
-  Computed divisor_{1};
-  std::vector<Computed> factors_;  // by rank; empty: values are taken as they are
+  Computed divisor_{1}, factor_{1};  // of averages: of integers, of floats
 };
 
 // Writes the reduction of the sources to every target. A target may be one of the sources.

@@ -4,7 +4,7 @@
 //   - the values are combined in the order of the ranks: ((x0 + x1) + x2) + …
 //   - each step is rounded to the data type. Integers wrap.
 //   - avg multiplies each value by 1/n, rounded to the type, before the sum (floating point), or divides the
-//     sum, rounding towards 0 (integers). A scaled sum multiplies by its scalar, as avg by 1/n.
+//     sum, rounding towards 0 (integers).
 //   - min and max ignore NaN, unless both values are NaN; of two zeros they take the first.
 #pragma once
 

@@ -39,8 +39,6 @@ enum class What {
 };
 constexpr const char* kWhat[] = {"all_reduce", "reduce", "broadcast", "bcast", "all_gather", "reduce_scatter",
                                  "all_to_all", "gather", "scatter",   "ring",  "hypercube",  "uneven"};
-// After the five built-in reductions: ncclRedOpCreatePreMulSum with a factor of the host, of the device.
-constexpr int kScaled = 5, kScaledOnDevice = 6;
 
 struct Case {
   What what;
@@ -160,8 +158,6 @@ T combined(T a, T b, int op) {
   }
 }
 
-constexpr int kScale = 3;
-
 // The reduction of element i, over all inputs.
 template <typename T>
 T reduced(const std::vector<Bytes>& inputs, std::size_t i, int op) {
@@ -170,7 +166,6 @@ T reduced(const std::vector<Bytes>& inputs, std::size_t i, int op) {
   for (int r = 0; r < n; ++r) {
     T value;
     std::memcpy(&value, inputs[static_cast<std::size_t>(r)].data() + i * sizeof(T), sizeof(T));
-    if (op >= kScaled) value = combined(value, converted<T>(static_cast<float>(kScale + r)), ncclProd);
     if constexpr (!std::is_integral_v<T>) {
       if (op == ncclAvg) {
         const T part = std::is_same_v<T, double> ? T(1.0 / n) : converted<T>(1.0f / static_cast<float>(n));
@@ -233,7 +228,6 @@ struct Rank {
   ncclComm_t comm = nullptr;
   cudaStream_t stream = nullptr;
   unsigned char* buffer = nullptr;  // input, then output
-  void* factor = nullptr;           // of kScaledOnDevice
   std::size_t capacity = 0;         // bytes of each
   Bytes result;                     // the buffer after the operation
 
@@ -244,13 +238,11 @@ struct Rank {
     CUDA(cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking));
     capacity = n_bytes;
     CUDA(cudaMalloc(&buffer, 2 * capacity));
-    CUDA(cudaMalloc(&factor, 8));
   }
   void tear_down() {
     CUDA(cudaSetDevice(device));
     NCCL(ncclCommDestroy(comm));
     CUDA(cudaFree(buffer));
-    CUDA(cudaFree(factor));
     CUDA(cudaStreamDestroy(stream));
   }
 
@@ -284,18 +276,7 @@ struct Rank {
     const unsigned char* in = buffer + source(c);
     unsigned char* out = buffer + target(c);
     const std::size_t block = c.count * bytes_of(c.type);
-    auto op = static_cast<ncclRedOp_t>(c.op);
-    Bytes scalar(8);
-    if (c.op >= kScaled && is_reduction(c.what)) {
-      with_type(c.type, [&](auto zero) {
-        const auto value = converted<decltype(zero)>(static_cast<float>(kScale + rank));
-        std::memcpy(scalar.data(), &value, sizeof value);
-      });
-      if (c.op == kScaledOnDevice)
-        CUDA(cudaMemcpyAsync(factor, scalar.data(), scalar.size(), cudaMemcpyHostToDevice, stream));
-      NCCL(ncclRedOpCreatePreMulSum(&op, c.op == kScaled ? static_cast<void*>(scalar.data()) : factor, c.type,
-                                    c.op == kScaled ? ncclScalarHostImmediate : ncclScalarDevice, comm));
-    }
+    const auto op = static_cast<ncclRedOp_t>(c.op);
     switch (c.what) {
       case What::all_reduce: NCCL(ncclAllReduce(in, out, c.count, c.type, op, comm, stream)); break;
       case What::reduce: NCCL(ncclReduce(in, out, c.count, c.type, op, c.root, comm, stream)); break;
@@ -333,7 +314,6 @@ struct Rank {
         }
         NCCL(ncclGroupEnd());
     }
-    if (c.op >= kScaled && is_reduction(c.what)) NCCL(ncclRedOpDestroy(op, comm));
   }
   void end() {
     CUDA(cudaSetDevice(device));
@@ -360,7 +340,7 @@ std::vector<Case> all_cases(int n, const std::vector<std::size_t>& counts) {
   std::vector<Case> cases;
   for (int what = 0; what <= static_cast<int>(What::uneven); ++what)
     for (int type = ncclInt8; type < ncclNumTypes; ++type)
-      for (int op = 0; op <= (is_reduction(static_cast<What>(what)) ? kScaledOnDevice : 0); ++op)
+      for (int op = 0; op <= (is_reduction(static_cast<What>(what)) ? ncclAvg : 0); ++op)
         for (const bool in_place : {false, true})
           for (const std::size_t count : counts) {
             const auto w = static_cast<What>(what);

@@ -295,7 +295,7 @@ class Processes(unittest.TestCase):
                         os.killpg(process.pid, signal.SIGKILL)
 
     def test_all_processes_have_the_finding(self):
-        codes, _, errs, _ = run(PROCESSES, ["other_count", "ID"], 2, 1, SIM_CHECK="1")
+        codes, _, errs, _ = run(PROCESSES, ["other_count", "ID"], 2, 1, SIM_CHECK="1", SIM_VERBOSE="1")
         self.assertEqual(codes, [86, 86], errs)
         for err in errs:
             self.assertRegex(err, r"error: nccl-mismatch \(execution\)[^$]*do not agree on the count")

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
-// Constant expressions: 4, -1, 0x10U, (a ? b : c), 1 << 3, (.u64)-1, 1.5 * 2. Integers are 64 bits wide.
-// Source: PTX ISA 4.5, "Constants", and table "Operator Precedence".
+// Constant expressions: 4, -1, 0x10U, 1 << 3, (2 + 1) * 4. Integers are 64 bits wide. Floats are only
+// literals with a sign. There are no comparisons, conditions or casts, which no compiler writes. Source: PTX
+// ISA 4.5, "Constants", and table "Operator Precedence".
 #pragma once
 
 #include <cstdint>

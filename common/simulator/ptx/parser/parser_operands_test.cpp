@@ -51,21 +51,11 @@ TEST(PtxOperand, EvaluatesConstantExpressions) {
   EXPECT_EQ(integer_of("-7 / 2"), -3);
   EXPECT_EQ(integer_of("1 << 4 | 1"), 17);
   EXPECT_EQ(integer_of("-8 >> 1"), -4);
-  EXPECT_EQ(integer_of("(.u64)-8 >> 1"), 0x7FFFFFFFFFFFFFFC);
   EXPECT_EQ(integer_of("0xFU >> 2"), 3);
   EXPECT_EQ(integer_of("1 << 64"), 0);
   EXPECT_EQ(integer_of("6 & 3 ^ 8 | 16"), 26);
   EXPECT_EQ(integer_of("~0"), -1);
-  EXPECT_EQ(integer_of("!5 + !0"), 1);
-  EXPECT_EQ(integer_of("1 < 2 && 3 >= 4 || 5 != 6"), 1);
-  EXPECT_EQ(integer_of("-1 < 1"), 1);
-  EXPECT_EQ(integer_of("-1 < 1U"), 0);
-  EXPECT_EQ(integer_of("1 ? 2 : 0 ? 3 : 4"), 2);
-  EXPECT_EQ(integer_of("0 ? 2 : 0 ? 3 : 4"), 4);
   EXPECT_EQ(integer_of("WARP_SZ - 1"), 31);
-  EXPECT_EQ(integer_of("(.s64)0x10"), 16);
-  EXPECT_EQ(integer_of("(.s64)0x8000000000000000 / -1"), std::numeric_limits<std::int64_t>::min());
-  EXPECT_EQ(integer_of("1.5 < 2"), 1);
 }
 
 TEST(PtxOperand, ReadsFloatingPointNumbers) {
@@ -76,7 +66,6 @@ TEST(PtxOperand, ReadsFloatingPointNumbers) {
   EXPECT_EQ(real_of(".25"), 0.25);
   EXPECT_EQ(real_of("0d3FF8000000000000"), 1.5);
   EXPECT_EQ(real_of("0D3ff8000000000000"), 1.5);
-  EXPECT_EQ(real_of("1.5 * 2 + 1"), 4.0);
   EXPECT_EQ(real_of("1e-999"), 0.0);
   const Module module = parse_kernel("mov.f32 %f1, 0f3F800000; mov.f32 %f1, -0f3F800000;");
   EXPECT_EQ(operand(module.functions.back(), 0, 1).kind, Kind::real32);

@@ -15,14 +15,11 @@ namespace course::sim {
 
 // The ops themselves stop accesses outside of allocations, of shared and of local memory (ops/memory.hpp).
 Gap Boundcheck::gap(const OpRow& row) {
-  if (is_plain(row.kind)) return nullptr;
+  if (is_plain(row.kind) || row.kind == OpKind::mbarrier) return nullptr;
   if (row.kind == OpKind::copy)
     return is_of(row, {"cp.async.bulk"}) ? "the arrays that a bulk copy reads and writes are not told apart"
                                          : nullptr;
-  if (row.kind == OpKind::mbarrier)
-    return is_of(row, {"st.async"}) ? "the mbarrier of an asynchronous store is not compared with an array"
-                                    : nullptr;
-  if (is_of(row, {"tex", "suld", "sust", "txq", "suq"})) return "textures and surfaces are not checked";
+  if (is_of(row, {"tex", "suld", "sust"})) return "textures and surfaces are not checked";
   if (is_of(row, {"mapa"})) return "accesses to the shared memory of other blocks are not checked";
   return nullptr;  // the others access no memory, or make no fault, as a prefetch
 }
@@ -69,11 +66,29 @@ Finding* Boundcheck::report(Warp& w, const MicroOp& op, int lane) {
   return &f;
 }
 
+void Boundcheck::before(Warp& w, const MicroOp& division) {
+  const bool wide = (division.wide_src & 2) != 0;
+  const std::uint64_t used = ~std::uint64_t{0} >> (64 - program_->rows[division.index]->flow.bits);
+  for (std::uint32_t m = w.mask; m != 0; m &= m - 1) {
+    const int lane = std::countr_zero(m);
+    const std::uint64_t divisor =
+        wide ? w.slot<std::uint64_t>(division.src[1])[lane] : w.slot<std::uint32_t>(division.src[1])[lane];
+    if ((divisor & used) != 0) continue;
+    Finding* const f = report(w, division, lane);
+    if (f == nullptr) continue;
+    f->checker = Checker::execution;
+    f->kind = "division-by-zero";
+    f->message = fmt::format(
+        "{} divides an integer by 0 at {}: the result is undefined; a GPU continues with a number of which "
+        "all "
+        "bits are set",
+        describe_thread(f->thread), one_line(f->where));
+  }
+}
+
 void Boundcheck::look_at_inputs(Warp& w, const MicroOp& op, const LaneAccess& a) {
-  const std::uint64_t start = a.start(), end = start + std::uint64_t{a.count} * a.bytes;
-  if (a.run && !a.mixed && std::none_of(inputs_.begin(), inputs_.end(), [&](const Allocation& input) {
-        return start < input.base + input.size && end > input.base;
-      }))
+  if (std::ranges::none_of(inputs_,
+                           [&](const Allocation& input) { return a.may_touch(input.base, input.size); }))
     return;
   for (std::uint32_t m = a.mask; m != 0; m &= m - 1) {
     const int lane = std::countr_zero(m);
@@ -115,14 +130,11 @@ void Boundcheck::look_at_constants(Warp& w, const MicroOp& op, const LaneAccess&
 
 void Boundcheck::look(Warp& w, const MicroOp& op, const LaneAccess& a, const Program::SharedVariable& array) {
   const std::uint64_t begin = kSharedWindow + array.offset, end = begin + array.size;
-  const auto inside = [&](std::uint64_t at, std::uint64_t n_bytes) {
-    return at >= begin && at + n_bytes <= end;
-  };
-  if (a.run && !a.mixed && inside(a.start(), std::uint64_t{a.count} * a.bytes)) return;
+  if (a.is_within(begin, array.size)) return;
   for (std::uint32_t m = a.mask; m != 0; m &= m - 1) {
     const int lane = std::countr_zero(m);
     const std::uint64_t at = a.at(lane);
-    if (place_of(at) != Place::shared || inside(at, a.bytes)) continue;
+    if (place_of(at) != Place::shared || (at >= begin && at + a.bytes <= end)) continue;
     if (at + a.bytes > kSharedWindow + w.block->shared_bytes) continue;  // a fault follows
     Finding* f = report(w, op, lane);
     if (f == nullptr) continue;

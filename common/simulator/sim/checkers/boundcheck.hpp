@@ -2,7 +2,8 @@
 // Finds accesses that leave one shared array and land in another. They stay within the block's shared memory,
 // so the machine does not stop them. Which array an access means is derived from the code (provenance.hpp:
 // shared_arrays); an access that may mean several arrays is not checked.
-// Also finds stores and atomics to a task's inputs (Device::name_buffer), which it may only read.
+// Also finds stores and atomics to a task's inputs (Device::name_buffer), which it may only read, and
+// divisions of integers by zero, which do not stop a GPU.
 #pragma once
 
 #include <cstdint>
@@ -21,7 +22,8 @@ namespace course::sim {
 
 class Boundcheck final : public KernelChecker {
  public:
-  Boundcheck(const Arena& arena, std::vector<Finding>& findings) : arena_(arena), findings_(findings) {}
+  Boundcheck(const Arena& arena, std::vector<Finding>& findings)
+      : KernelChecker(bits_of(OpKind::divide)), arena_(arena), findings_(findings) {}
 
   static Gap gap(const OpRow& row);
 
@@ -31,6 +33,7 @@ class Boundcheck final : public KernelChecker {
     known_.clear();
     arrays_ = nullptr;
   }
+  void before(Warp& w, const MicroOp& division) override;
   void access(Warp& w, const MicroOp& op, const LaneAccess& a) override {
     if (const Program::SharedVariable* array = (*arrays_)[op.index]; array != nullptr) look(w, op, a, *array);
     if (op.kind != OpKind::load && (a.mixed || a.place == Place::global)) look_at_inputs(w, op, a);

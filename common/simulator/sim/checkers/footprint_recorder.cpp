@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "sim/checkers/footprint_recorder.hpp"
 
+#include <algorithm>
 #include <bit>
 
 namespace course::sim {
@@ -23,11 +24,17 @@ void FootprintRecorder::access(Warp&, const MicroOp& op, const LaneAccess& a) {
   if (!a.mixed && a.place != Place::global) return;
   const Footprint::Use use = use_of(op);
   if (a.run) return footprint_.add(a.start(), std::uint64_t{a.count} * a.bytes, use);
+  std::uint64_t start = 0, end = 0;  // adjacent bytes of several lanes
   for (std::uint32_t m = a.mask; m != 0; m &= m - 1) {
     const std::uint64_t address = a.at(std::countr_zero(m));
-    if (place_of(address) == Place::global) footprint_.add(address, a.bytes, use);
-    if (a.same) return;
+    if (place_of(address) != Place::global) continue;
+    if (address < start || address > end) {
+      footprint_.add(start, end - start, use);
+      start = end = address;
+    }
+    end = std::max(end, address + a.bytes);
   }
+  footprint_.add(start, end - start, use);
 }
 
 void FootprintRecorder::copies_issued(Warp&, const CopyBatch& batch) {

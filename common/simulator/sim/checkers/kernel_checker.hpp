@@ -3,6 +3,7 @@
 // it.
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <set>
@@ -46,6 +47,9 @@ class KernelChecker : public Observer {
   // race explains. Valid until the next op.
   virtual std::vector<const Finding*> found() const { return {}; }
   virtual std::size_t n_found() const { return 0; }
+  bool knows_an_error() const override {
+    return std::ranges::any_of(found(), [](const Finding* f) { return f->severity == Severity::error; });
+  }
   // Called before a Program is destroyed: the checker must discard everything that it derived from the
   // program's code.
   virtual void code_unloaded() {}

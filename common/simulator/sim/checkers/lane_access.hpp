@@ -26,6 +26,7 @@ struct LaneAccess {
   // 32-bit registers; if both are nullptr, all lanes use the same address.
   const std::uint32_t* narrow = nullptr;
   std::uint64_t added = 0, window = 0;
+  std::uint64_t low = 0, end = 0;  // all that the lanes access is in between, unless an address has wrapped
   std::uint32_t mask = 0;
   std::uint32_t bytes = 0;      // per lane
   std::uint32_t first = 0;      // the first active lane
@@ -33,7 +34,6 @@ struct LaneAccess {
   Place place = Place::global;  // only meaningful unless `mixed`
   bool mixed = false;           // the lanes may access different kinds of memory
   bool run = false;             // lanes first … first + count − 1, adjacent and aligned
-  bool in_step = false;         // the same, but lanes may be missing and the first address may be unaligned
   bool same = false;            // all lanes use the same address
 
   // The generic address of a lane of `mask`.
@@ -43,6 +43,12 @@ struct LaneAccess {
     return window + added;
   }
   std::uint64_t start() const { return at(static_cast<int>(first)); }
+  bool is_within(std::uint64_t address, std::uint64_t n_bytes) const {
+    return low >= address && low < end && end <= address + n_bytes;
+  }
+  bool may_touch(std::uint64_t address, std::uint64_t n_bytes) const {
+    return low >= end || (low < address + n_bytes && end > address);
+  }
 };
 
 // Describes the access that the warp's next op `op` is about to make.
@@ -56,7 +62,7 @@ inline void resolve(Warp& w, const MicroOp& op, LaneAccess& a) {
   const int first = std::countr_zero(a.mask);
   a.first = static_cast<std::uint32_t>(first);
   const std::uint32_t lanes = a.mask >> first;
-  lanes::Shape shape{lanes == 1, true, true};
+  lanes::Shape shape{lanes == 1, true, true, 0, 0};
   if (op.src[0] != MicroOp::kNoSlot && (op.wide_src & 1) != 0) {
     a.wide = w.slot<std::uint64_t>(op.src[0]);
     a.added += a.window;
@@ -65,10 +71,11 @@ inline void resolve(Warp& w, const MicroOp& op, LaneAccess& a) {
     a.narrow = w.slot<std::uint32_t>(op.src[0]);
     if (lanes != 1) shape = lanes::shape_of(a.narrow, a.bytes, w.lane_mask, first);
   }
-  a.in_step = shape.in_step;
   a.run = shape.in_step && (lanes & (lanes + 1)) == 0 && (a.start() & (a.bytes - 1)) == 0;
   a.count = static_cast<std::uint32_t>(std::bit_width(lanes));
   a.same = shape.same;
+  a.low = a.start() - shape.below;
+  a.end = a.start() + shape.above + a.bytes;
   a.mixed = op.space == MemorySpace::generic && !shape.close;
   a.place = op.space == MemorySpace::generic ? place_of(a.start())
             : a.window == kSharedWindow      ? Place::shared

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT
 #include "sim/checkers/lanes.hpp"
 
+#include <algorithm>
+
 // The compiler makes one version for each instruction set; the loader picks the best one.
 #if defined(__x86_64__) && defined(__GNUC__) && !defined(__clang__) && !defined(__SANITIZE_ADDRESS__) && \
     !defined(__SANITIZE_THREAD__)
@@ -20,18 +22,12 @@ using u64 = std::uint64_t;
 template <u32 Words>
 inline bool counting(const u32* cells, u32 n, u32 first) {
   u32 off = 0;
-  if (n == kLanes * Words)
-    for (u32 i = 0; i < kLanes * Words; ++i) off |= cells[i] ^ (first + i / Words);
-  else
-    for (u32 i = 0; i < n; ++i) off |= cells[i] ^ (first + i / Words);
+  for (u32 i = 0; i < n; ++i) off |= cells[i] ^ (first + i / Words);
   return off == 0;
 }
 template <u32 Words>
 inline void count(u32* cells, u32 n, u32 first) {
-  if (n == kLanes * Words)
-    for (u32 i = 0; i < kLanes * Words; ++i) cells[i] = first + i / Words;
-  else
-    for (u32 i = 0; i < n; ++i) cells[i] = first + i / Words;
+  for (u32 i = 0; i < n; ++i) cells[i] = first + i / Words;
 }
 
 template <u32 Words>
@@ -52,6 +48,21 @@ inline Found meet_words(u32* written, u32* read, u32 n, u32 bound, u32 mine, boo
   return {high_written == 0, high_read == 0, off == 0, done};
 }
 
+template <typename T>
+inline Shape shape(const T* base, T step, const u32* active, int first) {
+  T out_of_step = 0, different = 0;
+  const T start = base[first], lane_0 = start - static_cast<T>(first) * step;
+  T low = start, high = start;
+  for (T i = 0; i < kLanes; ++i) {
+    const T mask = static_cast<T>(static_cast<std::int32_t>(active[i]));
+    out_of_step |= (base[i] ^ (lane_0 + i * step)) & mask;
+    different |= (base[i] ^ start) & mask;
+    low = std::min(low, base[i] | static_cast<T>(~mask));
+    high = std::max(high, base[i] & mask);
+  }
+  return {out_of_step == 0, different == 0, u64{different} >> 32 == 0, start - low, high - start};
+}
+
 }  // namespace
 
 SIM_VERSIONS
@@ -63,25 +74,12 @@ Found meet(u32* written, u32* read, u32 n, u32 words, u32 bound, u32 mine, bool 
 
 SIM_VERSIONS
 Shape shape_of(const u64* base, u64 step, const u32* active, int first) {
-  u64 out_of_step = 0, different = 0;
-  const u64 start = base[first], lane_0 = start - static_cast<u64>(first) * step;
-  for (u64 i = 0; i < kLanes; ++i) {
-    const u64 mask = static_cast<u64>(static_cast<std::int64_t>(static_cast<std::int32_t>(active[i])));
-    out_of_step |= (base[i] ^ (lane_0 + i * step)) & mask;
-    different |= (base[i] ^ start) & mask;
-  }
-  return {out_of_step == 0, different == 0, different >> 32 == 0};
+  return shape(base, step, active, first);
 }
 
 SIM_VERSIONS
 Shape shape_of(const u32* base, u32 step, const u32* active, int first) {
-  u32 out_of_step = 0, different = 0;
-  const u32 start = base[first], lane_0 = start - static_cast<u32>(first) * step;
-  for (u32 i = 0; i < kLanes; ++i) {
-    out_of_step |= (base[i] ^ (lane_0 + i * step)) & active[i];
-    different |= (base[i] ^ start) & active[i];
-  }
-  return {out_of_step == 0, different == 0, true};
+  return shape(base, step, active, first);
 }
 
 SIM_VERSIONS
@@ -96,21 +94,6 @@ void set_counting(u32* cells, u32 n, u32 words, u32 first) {
   if (words == 1) return count<1>(cells, n, first);
   if (words == 2) return count<2>(cells, n, first);
   count<4>(cells, n, first);
-}
-
-SIM_VERSIONS
-bool meet_with_gaps(u32* written, u32* read, const u32* active, u32 bound, u32 own_written, u32 own_read,
-                    u32 mine, bool writes) {
-  u32 other = 0;
-  for (u32 i = 0; i < kLanes; ++i) {
-    const u32 w = written[i], r = read[i];
-    const u32 strange = (w >= bound ? w ^ (own_written + i) : 0) | (r >= bound ? r ^ (own_read + i) : 0);
-    other |= strange & active[i];
-  }
-  if (other != 0) return false;
-  u32* const cells = writes ? written : read;
-  for (u32 i = 0; i < kLanes; ++i) cells[i] = (cells[i] & ~active[i]) | ((mine + i) & active[i]);
-  return true;
 }
 
 SIM_VERSIONS

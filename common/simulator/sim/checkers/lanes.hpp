@@ -12,9 +12,10 @@ namespace course::sim::lanes {
 
 // The pattern of the addresses of the active lanes.
 struct Shape {
-  bool in_step;  // each is `step` bytes after that of the previous lane
-  bool same;     // all are equal
-  bool close;    // they differ in the low 32 bits only
+  bool in_step;                // each is `step` bytes after that of the previous lane
+  bool same;                   // all are equal
+  bool close;                  // they differ in the low 32 bits only
+  std::uint64_t below, above;  // how far the lowest and the highest one are from the first
 };
 
 // `base`: the address registers, by lane. `active`: all ones for each active lane, else 0. `first`: the first
@@ -37,13 +38,6 @@ struct Found {
 };
 Found meet(std::uint32_t* written, std::uint32_t* read, std::uint32_t n, std::uint32_t words,
            std::uint32_t bound, std::uint32_t mine, bool writes);
-
-// The same for 32 cells of which only those of the active lanes count. Each must be below `bound` or have
-// been left by the same lane, that is, equal `own_written` (for reads `own_read`) plus its lane. Otherwise
-// returns false and changes nothing.
-bool meet_with_gaps(std::uint32_t* written, std::uint32_t* read, const std::uint32_t* active,
-                    std::uint32_t bound, std::uint32_t own_written, std::uint32_t own_read,
-                    std::uint32_t mine, bool writes);
 
 // Whether all 32 words equal `value`.
 bool all_equal(const std::uint32_t* words, std::uint32_t value);

@@ -21,44 +21,46 @@ bool is_global(const MicroOp& op) {
 
 }  // namespace
 
+// Saves what is about to be written.
+class Keeper final : public KernelChecker {
+ public:
+  explicit Keeper(Undo& undo) : undo_(undo) {}
+  void access(Warp&, const MicroOp& op, const LaneAccess& a) override {
+    if (op.kind == OpKind::load || !is_global(op)) return;
+    if (a.run) return undo_.keep(a.start(), std::uint64_t{a.count} * a.bytes);
+    for (std::uint32_t m = a.mask; m != 0; m &= m - 1) undo_.keep(a.at(std::countr_zero(m)), a.bytes);
+  }
+
+ private:
+  Undo& undo_;
+};
+
 // The checkers of one host thread.
 class ParallelChecks::Part final : public Checks {
  public:
-  explicit Part(const Arena& arena) : Checks({}), arena_(arena) {}
+  Part(const Arena& arena, Undo& undo) : Checks({}), arena_(arena), keeper_(undo) {}
 
-  void begin(std::uint32_t mode, const CheckerSet& main, Undo& undo) {
-    undo_ = &undo;
+  void begin(std::uint32_t mode, const CheckerSet& main, Racecheck::Care care) {
     findings.clear();
     footprint = {};
     checkers_.make(mode, arena_, findings, &main);
+    race().take(care);
     std::vector<KernelChecker*> all = checkers_.of(mode);
+    all.insert(all.begin(), &keeper_);  // before initcheck changes its marks
     if ((mode & kHostcheck) != 0) all.push_back(&recorder_);
     check_with(std::move(all));
   }
   CheckerSet& checkers() { return checkers_; }
-  const Racecheck& race() const { return static_cast<const Racecheck&>(*checkers_.find(Checker::racecheck)); }
-
-  void before(Warp& w, const MicroOp& op) override {
-    if (op.kind == OpKind::store || op.kind == OpKind::atomic)
-      if (is_global(op)) keep(w, op);
-    Checks::before(w, op);
-  }
+  Racecheck& race() const { return static_cast<Racecheck&>(*checkers_.find(Checker::racecheck)); }
 
   std::vector<Finding> findings;
   Footprint footprint;
 
  private:
-  void keep(Warp& w, const MicroOp& op) {
-    LaneAccess a;
-    resolve(w, op, a);
-    if (a.run) return undo_->keep(a.start(), std::uint64_t{a.count} * a.bytes);
-    for (std::uint32_t m = a.mask; m != 0; m &= m - 1) undo_->keep(a.at(std::countr_zero(m)), a.bytes);
-  }
-
   const Arena& arena_;
   CheckerSet checkers_;
   FootprintRecorder recorder_{footprint};
-  Undo* undo_ = nullptr;
+  Keeper keeper_;
 };
 
 ParallelChecks::ParallelChecks(const Arena& arena) : arena_(arena) {}
@@ -69,12 +71,8 @@ ParallelChecks::~ParallelChecks() = default;
 // be found out afterwards whether another block accessed that word, so a kernel must not use both.
 bool ParallelChecks::suits(const Program& program, const LaunchRequest& launch) {
   if (program.order_sensitive || launch.cooperative || launch.grid.count() < 2) return false;
-  if (std::any_of(program.calls.begin(), program.calls.end(),
-                  [](const CallSite& c) { return !c.builtin.empty(); }))
-    return false;
   bool stores = false, updates = false;
   for (const MicroOp& op : program.ops) {
-    if (op.kind == OpKind::copy || op.kind == OpKind::mbarrier) return false;
     if (!is_global(op)) continue;
     if (op.kind == OpKind::atomic) {
       updates = true;
@@ -87,14 +85,29 @@ bool ParallelChecks::suits(const Program& program, const LaunchRequest& launch) 
   return !(stores && updates);
 }
 
-std::vector<Observer*> ParallelChecks::begin(std::uint32_t mode, std::size_t n, const CheckerSet& main,
+bool ParallelChecks::can_repeat(const Program& program) {
+  return std::ranges::all_of(program.calls, [](const CallSite& c) { return c.builtin.empty(); }) &&
+         std::ranges::none_of(program.ops, [](const MicroOp& op) {
+           return op.kind == OpKind::copy || op.kind == OpKind::mbarrier;
+         });
+}
+
+std::vector<Observer*> ParallelChecks::begin(std::uint32_t mode, std::size_t n, const Program& program,
+                                             const LaunchRequest& launch, const CheckerSet& main,
                                              Initcheck* init) {
   n_used_ = 0;
+  attempt_ = &attempts_[&program];
+  if (!suits(program, launch)) n = 1;
+  if (*attempt_ > static_cast<int>(Racecheck::Care::everything) ||
+      (n < 2 && *attempt_ == static_cast<int>(Racecheck::Care::everything)) || !can_repeat(program))
+    return {};
   try {
-    if (undo_ == nullptr || init_ != init)
+    if (undo_ == nullptr || init_ != init) {
+      parts_.clear();
       undo_ = std::make_unique<Undo>(arena_, init != nullptr ? init->marks() : nullptr);
+    }
     init_ = init;
-    while (parts_.size() < std::min(n, kMaxParts)) parts_.push_back(std::make_unique<Part>(arena_));
+    while (parts_.size() < std::min(n, kMaxParts)) parts_.push_back(std::make_unique<Part>(arena_, *undo_));
   } catch (const std::bad_alloc&) {  // use those that exist
     if (undo_ == nullptr) return {};
   }
@@ -102,7 +115,7 @@ std::vector<Observer*> ParallelChecks::begin(std::uint32_t mode, std::size_t n, 
   std::vector<Observer*> observers;
   n_used_ = std::min(n, parts_.size());
   for (std::size_t k = 0; k < n_used_; ++k) {
-    parts_[k]->begin(mode, main, *undo_);
+    parts_[k]->begin(mode, main, static_cast<Racecheck::Care>(*attempt_));
     observers.push_back(parts_[k].get());
   }
   return observers;
@@ -131,6 +144,7 @@ void ParallelChecks::released(std::uint64_t address, std::uint64_t n_bytes) {
 }
 
 void ParallelChecks::put_back() {
+  ++*attempt_;
   undo_->put_back();
 }
 

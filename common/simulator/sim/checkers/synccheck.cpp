@@ -8,6 +8,7 @@
 
 #include "sim/checkers/lanes.hpp"
 #include "sim/machine/describe.hpp"
+#include "sim/machine/flow_rule.hpp"
 #include "sim/machine/machine.hpp"
 
 namespace course::sim {
@@ -185,8 +186,8 @@ void Synccheck::barrier_released(Block& block, u32 barrier) {
       f->other_thread = thread_of(*launch_, block.linear, b.exit_thread);
       f->other_where = exit_place(program_->blocks[b.exit_block], b.exit_from);
       f->message = fmt::format(
-          "the barrier at {} is not reached by all threads of the block: {} leaves the kernel at {}, before "
-          "it or past it. {}",
+          "the barrier at {} is not reached by all threads of the block: {} returns without it (decided at "
+          "{}). {}",
           one_line(f->where), describe_thread(f->other_thread), one_line(f->other_where),
           whole_warps ? "Whole warps have left, which GPUs allow, but CUDA asks all threads of a block to "
                         "come to __syncthreads()"
@@ -248,18 +249,23 @@ void Synccheck::stuck(Block& block) {
         for (u32 m = g.mask; m != 0; m &= m - 1) wanted |= members[std::countr_zero(m)];
         wanted &= w.live & ~g.mask;
         const MicroOp* there = nullptr;
+        bool at_barrier = false;
         for (const Group& other : w.groups)
-          if ((other.mask & wanted) != 0) there = &program_->ops[program_->blocks[other.block].first];
+          if ((other.mask & wanted) != 0) {
+            there = &program_->ops[program_->blocks[other.block].first];
+            at_barrier = other.wait == Wait::barrier;
+          }
         if (Finding* f = finding_for("mask-names-absent-lane", op, there)) {
           f->severity = Severity::error;
           f->thread = thread(block, w.number, g.mask);
           if (wanted != 0) f->other_thread = thread(block, w.number, wanted);
           f->message = fmt::format(
-              "{} {} at {} with a mask that names {}, which {} elsewhere, {}: "
-              "the mask must name exactly the lanes that make the call",
-              name_call(g.mask, w.number), name_of_op(op), one_line(f->where),
-              wanted != 0 ? name_lanes(wanted) : "others", std::has_single_bit(wanted) ? "waits" : "wait",
-              one_line(f->other_where));
+              "{} {} at {} with a mask that names {}, which {} {}, {}: {}", name_call(g.mask, w.number),
+              name_of_op(op), one_line(f->where), wanted != 0 ? name_lanes(wanted) : "others",
+              std::has_single_bit(wanted) ? "waits" : "wait", at_barrier ? "at a barrier" : "elsewhere",
+              one_line(f->other_where),
+              at_barrier ? "all threads must come to the barrier, and all lanes of the mask to the call"
+                         : "the mask must name exactly the lanes that make the call");
         }
       } else if (g.wait == Wait::barrier && !lanes_wait && !state(block).misused) {
         const Barrier& barrier = block.barriers[g.barrier];
@@ -369,7 +375,7 @@ void Synccheck::check_offset(Warp& w, const MicroOp& op) {
                            : fmt::format("the offset is {}", offset % kLanes));
 }
 
-// Finds out which lane each lane gets its value from; see ops/warp_rows.cpp.
+// Finds out which lane each lane gets its value from.
 void Synccheck::shuffle(Warp& w, const MicroOp& op) {
   check_offset(w, op);
   const Undefined* const in = follows(w) ? find(w, op.src[0]) : nullptr;
@@ -377,25 +383,12 @@ void Synccheck::shuffle(Warp& w, const MicroOp& op) {
     if (follows(w)) assign(w, op.dst[0], w.mask, 0, {});
     return;
   }
-  const u32 *b = w.slot<u32>(op.src[1]), *c = w.slot<u32>(op.src[2]),
-            *members = w.slot<u32>(op.src[kMembers]);
+  const u32* const members = w.slot<u32>(op.src[kMembers]);
+  const LaneBits source = lanes_read(w, op);
   u32 inactive = 0, passed_on = 0;
   for (u32 m = w.mask; m != 0; m &= m - 1) {
     const int lane = std::countr_zero(m);
-    const int by = static_cast<int>(b[lane] & 31), clamp = static_cast<int>(c[lane] & 31),
-              segment = static_cast<int>(c[lane] >> 8 & 31);
-    const int last = (lane & segment) | (clamp & ~segment);
-    int from = lane;
-    switch (static_cast<ShuffleMode>(op.imm)) {
-      case ShuffleMode::up: from = lane - by >= last ? lane - by : lane; break;
-      case ShuffleMode::down: from = lane + by <= last ? lane + by : lane; break;
-      case ShuffleMode::butterfly: from = (lane ^ by) <= last ? lane ^ by : lane; break;
-      case ShuffleMode::index: {
-        const int wanted = (lane & segment) | (by & ~segment);
-        from = wanted <= last ? wanted : lane;
-        break;
-      }
-    }
+    const std::uint64_t from = source[static_cast<std::size_t>(lane)] % kLanes;
     if ((w.mask & members[lane]) >> from & 1) {
       if (in != nullptr && (in->lanes >> from & 1) != 0) passed_on |= 1u << lane;
     } else {

@@ -32,7 +32,7 @@ void Undo::keep_page(std::uint64_t page) {
     Page* copy = nullptr;
     {
       const std::lock_guard lock(mutex_);
-      if (n_pages_ == pages_.size()) pages_.push_back(std::make_unique<Page>());
+      if (n_pages_ == pages_.size()) pages_.emplace_back(new Page);  // not cleared
       copy = pages_[n_pages_++].get();
     }
     copy->number = page;

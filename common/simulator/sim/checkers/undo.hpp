@@ -38,7 +38,7 @@ class Undo {
  private:
   static constexpr std::uint64_t kPage = 4096, kMarks = kPage / 64;
   struct Page {
-    std::uint64_t number = 0;
+    std::uint64_t number;
     std::array<std::byte, kPage> bytes;
     std::array<std::uint64_t, kMarks> marks;
   };

@@ -269,30 +269,6 @@ Scenario empty_bulk() {
   return with_results(s, 1, [](std::uint32_t) { return std::vector<Word>{~Word{0}}; });
 }
 
-Scenario store_async(const std::string& vector, int bits, int count) {
-  std::string values = count == 1 ? (bits == 64 ? "%x" : "%a") : bits == 64 ? "{%x, %y}" : "{%a, %b";
-  if (bits == 32 && count > 1) values += count == 2 ? "}" : ", %c, %d}";
-  const int bytes = bits / 8 * count;
-  Scenario s = scenario(
-      fmt::format("st.async{}.b{}", vector, bits), {fmt::format("st.async{}.b{}", vector, bits)},
-      kInit + fill(2) +
-          "  ld.global.v2.u64 {%x, %y}, [%in];\n  mov.b64 {%a, %b}, %x;\n  mov.b64 {%c, %d}, %y;\n  "
-          "mapa.shared::cluster.u32 %loop, "
-          "%s, 0;\n  mapa.shared::cluster.u32 %size, %bar, 0;\n" +
-          fmt::format(
-              "  mbarrier.arrive.expect_tx.shared.b64 %state, [%bar], {};\n"
-              "  st.async.weak.shared::cluster.mbarrier::complete_tx::bytes{}.b{} [%loop], {}, [%size];\n",
-              bytes, vector, bits, values) +
-          "again:\n  mbarrier.try_wait.shared.b64 %p, [%bar], %state;\n  @!%p bra again;\n" + copy_out(2),
-      2, 2, 90);
-  s.any_order = false;  // a GPU accepts it only in launches with a cluster
-  return with_results(s, 2, [&](std::uint32_t i) {
-    std::vector<Word> words(2, ~Word{0});
-    std::memcpy(words.data(), &s.in[2 * i], static_cast<std::size_t>(bytes));
-    return words;
-  });
-}
-
 // --- clusters of one block, clocks -------------------------------------------------------------------------
 
 Scenario cluster() {
@@ -366,11 +342,6 @@ std::vector<Scenario> async_scenarios() {
   all.push_back(bulk("shared::cluster"));
   all.push_back(bulk("shared::cta"));
   all.push_back(empty_bulk());
-  all.push_back(store_async("", 32, 1));
-  all.push_back(store_async(".v2", 32, 2));
-  all.push_back(store_async(".v4", 32, 4));
-  all.push_back(store_async("", 64, 1));
-  all.push_back(store_async(".v2", 64, 2));
   all.push_back(cluster());
   all.push_back(clocks());
   return all;

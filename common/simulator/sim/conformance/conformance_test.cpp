@@ -134,10 +134,6 @@ TEST(Conformance, AsynchronousCopiesAndMbarriers) {
   check_scenarios(async_scenarios());
 }
 
-TEST(Conformance, Video) {
-  check_scenarios(video_scenarios());
-}
-
 TEST(Conformance, Matrices) {
   check_scenarios(mma_scenarios());
 }

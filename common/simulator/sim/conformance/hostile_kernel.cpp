@@ -197,7 +197,7 @@ void Writer::barrier_object() {
   const std::string at = where(space.empty() ? "" : "shared");
   const std::string n =
       c_.one_in(3) ? r() : fmt::format("{}", c_.of<std::int64_t>({1, 2, 32, 0, 1048575, 1048576, -1}));
-  switch (c_.below(9)) {
+  switch (c_.below(8)) {
     case 0:
     case 1: line(fmt::format("mbarrier.init{}.b64 [{}], {}", space, at, n)); break;
     case 2:
@@ -218,13 +218,7 @@ void Writer::barrier_object() {
                        c_.text({"inval", "expect_tx.relaxed.cta", "complete_tx.relaxed.cta"}), space, at,
                        c_.one_in(4) ? "" : ", " + n));
       break;
-    case 7: line(fmt::format("mbarrier.pending_count.b64 {}, {}", r(), rd())); break;
-    default: {
-      const int bits = c_.of({32, 64}), count = bits == 64 ? c_.of({1, 2}) : c_.of({1, 2, 4});
-      line(fmt::format("st.async.weak.shared::cluster.mbarrier::complete_tx::bytes{}.b{} [{}], {}, [{}]",
-                       count > 1 ? fmt::format(".v{}", count) : "", bits, where("shared"),
-                       vector_of(bits, count), where("shared")));
-    }
+    default: line(fmt::format("mbarrier.pending_count.b64 {}, {}", r(), rd())); break;
   }
 }
 
@@ -295,8 +289,7 @@ void Writer::matrix() {
 
 void Writer::texture() {
   const std::string handle = rd();
-  const std::string f = "%f0";
-  switch (c_.below(8)) {
+  switch (c_.below(6)) {
     case 0:
       line(fmt::format("tex.1d.v4.f32.{} {}, [{}, {{{}}}]", "s32", vector_of(32, 4), handle, r()));
       break;
@@ -305,21 +298,16 @@ void Writer::texture() {
       line(fmt::format("tex.3d.v4.f32.f32 {{%f0, %f1, %f2, %f3}}, [{}, {{%f0, %f1, %f2, %f3}}]", handle));
       break;
     case 3:
-      line(fmt::format("tex.cube.v4.f32.f32 {{%f0, %f1, %f2, %f3}}, [{}, {{%f0, %f1, %f2, %f3}}]", handle));
-      break;
-    case 4:
       line(
           fmt::format("tex.a2d.v4.f32.f32 {{%f0, %f1, %f2, %f3}}, [{}, {{{}, %f0, %f1, %f2}}]", handle, r()));
       break;
-    case 5:
+    case 4:
       line(fmt::format("suld.b.2d.{}.{} {}, [{}, {{{}, {}}}]", c_.text({"b32", "b8", "b16"}),
                        c_.text({"trap", "clamp", "zero"}), r(), handle, r(), r()));
       break;
-    case 6:
+    default:
       line(fmt::format("sust.b.2d.v4.b32.{} [{}, {{{}, {}}}], {}", c_.text({"trap", "clamp", "zero"}), handle,
                        r(), r(), vector_of(32, 4)));
-      break;
-    default: line(fmt::format("txq.{}.b32 {}, [{}]", c_.text({"width", "height", "depth"}), r(), handle));
   }
 }
 

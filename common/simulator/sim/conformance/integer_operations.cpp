@@ -125,6 +125,25 @@ void add_dot_products(List& list) {
     }
 }
 
+void add_absolute_differences(List& list) {
+  for (const int lanes : {2, 4}) {
+    const auto lane = [=](Bits word, int k) {
+      return word >> (32 / lanes * k) & (lanes == 2 ? 0xffff : 0xff);
+    };
+    const std::string name = fmt::format("vabsdiff{}.u32.u32.u32", lanes);
+    for (const bool adds : {false, true})
+      list.add(adds ? name + ".add" : name, Type::u32, {Type::u32, Type::u32, Type::u32}, [=](Operands o) {
+        Bits sum = o[2], packed = 0;
+        for (int k = 0; k < lanes; ++k) {
+          const Bits a = lane(o[0], k), b = lane(o[1], k);
+          sum += std::max(a, b) - std::min(a, b);
+          packed |= (std::max(a, b) - std::min(a, b)) << (32 / lanes * k);
+        }
+        return adds ? sum & 0xffffffff : packed;
+      });
+  }
+}
+
 }  // namespace
 
 std::vector<Operation> integer_operations() {
@@ -142,8 +161,6 @@ std::vector<Operation> integer_operations() {
     return static_cast<Wide>(static_cast<UWide>(low_product(a, b)) + static_cast<UWide>(c));
   });
   list.numbers("mad.hi", kAll, 3, [](Type t, Wide a, Wide b, Wide c) { return high_half(t, a, b) + c; });
-  list.numbers("mad.hi.sat", {Type::s32}, 3,
-               [](Type t, Wide a, Wide b, Wide c) { return clamped(t, high_half(t, a, b) + c); });
   for (const Type t : {Type::u16, Type::s16, Type::u32, Type::s32}) {
     const std::string type = ptx::spelling(t);
     list.add("mul.wide." + type, wider(t), {t, t},
@@ -152,15 +169,6 @@ std::vector<Operation> integer_operations() {
              [=](Operands o) { return bits_of(value(t, o[0]) * value(t, o[1]) + value(wider(t), o[2])); });
   }
   list.numbers("mul24.lo", kWords, 2, [](Type t, Wide a, Wide b, Wide) { return low24(t, a) * low24(t, b); });
-  list.numbers("mul24.hi", kWords, 2,
-               [](Type t, Wide a, Wide b, Wide) { return low24(t, a) * low24(t, b) >> 16; });
-  list.numbers("mad24.lo", kWords, 3,
-               [](Type t, Wide a, Wide b, Wide c) { return low24(t, a) * low24(t, b) + c; });
-  list.numbers("mad24.hi", kWords, 3,
-               [](Type t, Wide a, Wide b, Wide c) { return (low24(t, a) * low24(t, b) >> 16) + c; });
-  list.numbers("mad24.hi.sat", {Type::s32}, 3, [](Type t, Wide a, Wide b, Wide c) {
-    return clamped(t, (low24(t, a) * low24(t, b) >> 16) + c);
-  });
   list.numbers("sad", kAll, 3, [](Type, Wide a, Wide b, Wide c) { return c + (a < b ? b - a : a - b); });
   list.numbers("div", kAll, 2, [](Type, Wide a, Wide b, Wide) { return b == 0 ? Wide{-1} : a / b; });
   list.numbers("rem", kAll, 2, [](Type, Wide a, Wide b, Wide) { return b == 0 ? Wide{-1} : a % b; });
@@ -189,6 +197,7 @@ std::vector<Operation> integer_operations() {
   add_halves(list, "min.relu", Type::s16, relu_low);
   add_halves(list, "max.relu", Type::s16, relu_high);
   add_dot_products(list);
+  add_absolute_differences(list);
   return std::move(list.all);
 }
 
@@ -378,11 +387,6 @@ void add_fields(List& list) {
       for (Bits k = 0; k < 32; ++k) r |= static_cast<Bits>(k >= from && k - from < n) << k;
       return r;
     });
-    for (const Type t : kWords)
-      list.add("szext." + mode + "." + ptx::spelling(t), t, {t, Type::u32}, [=](Operands o) {
-        const Bits n = wrap ? o[1] & 31 : std::min<Bits>(o[1], 32);
-        return extracted(t, o[0], 0, static_cast<int>(n));
-      });
   }
 }
 
@@ -394,8 +398,6 @@ std::vector<Operation> bit_operations() {
   logic(list, "or", {Type::b16, Type::b32, Type::b64, Type::pred}, 2, [](bool a, bool b) { return a || b; });
   logic(list, "xor", {Type::b16, Type::b32, Type::b64, Type::pred}, 2, [](bool a, bool b) { return a != b; });
   logic(list, "not", {Type::b16, Type::b32, Type::b64, Type::pred}, 1, [](bool a, bool) { return !a; });
-  for (const Type t : {Type::b16, Type::b32, Type::b64})
-    list.add(std::string("cnot.") + ptx::spelling(t), t, {t}, [](Operands o) { return Bits{o[0] == 0}; });
   add_shifts(list);
   add_counts(list);
   add_fields(list);

@@ -43,8 +43,7 @@ inline NumberFormat number_format(const std::string& name) {
   static const std::vector<NumberFormat> kAll = {
       {"f16", 16, -7, 7}, {"bf16", 16, -7, 7},    {"tf32", 32, -9, 9},  {"f32", 32, -40, 40},
       {"f64", 64, -9, 9}, {"s32", 32, -900, 900}, {"s8", 8, -128, 127}, {"u8", 8, 0, 255},
-      {"s4", 4, -8, 7},   {"u4", 4, 0, 15},       {"b1", 1, 0, 1},      {"e4m3", 8, -7, 7},
-      {"e5m2", 8, -3, 3}};
+      {"e4m3", 8, -7, 7}, {"e5m2", 8, -3, 3}};
   return *std::find_if(kAll.begin(), kAll.end(), [&](const NumberFormat& k) { return k.name == name; });
 }
 

@@ -26,14 +26,11 @@ struct Product {
 };
 
 Scenario mma(const Product& p, const std::string& row) {
-  const bool quads = p.k == 4 && p.a == "f16";
   const NumberFormat ka = number_format(p.a), kb = number_format(p.b), kc = number_format(p.c),
                      kd = number_format(p.d);
   Rng rng(p.ptx.size() + static_cast<std::size_t>(p.k));
-  const int n_products = quads ? 4 : 1;
-  const auto product_of = [&](int lane) { return quads ? lane / 4 % 4 : 0; };
   const auto cells = [&](const NumberFormat& k, int rows, int columns) {
-    return random_numbers(k, static_cast<std::size_t>(rows * columns * n_products), rng);
+    return random_numbers(k, static_cast<std::size_t>(rows * columns), rng);
   };
   const std::vector<int> a = cells(ka, p.m, p.k), b = cells(kb, p.k, p.n);
   std::vector<int> c = cells(kc, p.m, p.n);
@@ -41,31 +38,25 @@ Scenario mma(const Product& p, const std::string& row) {
     for (std::size_t i = 0; i < c.size(); i += 2)
       c[i] = i % 4 == 0 ? std::numeric_limits<int>::max() - 3 : std::numeric_limits<int>::min() + 3;
   std::vector<Word> sum(c.size());
-  for (int q = 0; q < n_products; ++q)
-    for (int row_i = 0; row_i < p.m; ++row_i)
-      for (int column = 0; column < p.n; ++column) {
-        const auto at = static_cast<std::size_t>((q * p.m + row_i) * p.n + column);
-        std::int64_t s = c[at];
-        for (int i = 0; i < p.k; ++i) {
-          const int x = a[static_cast<std::size_t>((q * p.m + row_i) * p.k + i)];
-          const int y = b[static_cast<std::size_t>((q * p.k + i) * p.n + column)];
-          s += p.a != "b1" ? x * y : p.ptx.find(".and") != std::string::npos ? (x & y) : (x ^ y);
-        }
-        if (p.satfinite)
-          s = std::clamp<std::int64_t>(s, std::numeric_limits<int>::min(), std::numeric_limits<int>::max());
-        sum[at] = kd.encode(static_cast<int>(s));
-      }
+  for (int row_i = 0; row_i < p.m; ++row_i)
+    for (int column = 0; column < p.n; ++column) {
+      const auto at = static_cast<std::size_t>(row_i * p.n + column);
+      std::int64_t s = c[at];
+      for (int i = 0; i < p.k; ++i)
+        s += a[static_cast<std::size_t>(row_i * p.k + i)] * b[static_cast<std::size_t>(i * p.n + column)];
+      if (p.satfinite)
+        s = std::clamp<std::int64_t>(s, std::numeric_limits<int>::min(), std::numeric_limits<int>::max());
+      sum[at] = kd.encode(static_cast<int>(s));
+    }
   // The registers of a lane, with its elements from the low bits upwards.
   const auto packed = [&](const NumberFormat& k, const Place& place, int rows, int columns, int lane,
                           const auto& value) {
-    const int n = rows * columns / (quads ? 8 : 32), each = std::max(32 / k.bits, 1);
+    const int n = rows * columns / 32, each = std::max(32 / k.bits, 1);
     std::vector<Word> words(static_cast<std::size_t>(n / each), 0);
     for (int i = 0; i < n; ++i) {
-      const int g = quads ? lane : lane / 4, t = lane % 4;
-      const auto [r, col] = place(g, t, i);
-      words[static_cast<std::size_t>(i / each)] |=
-          value(static_cast<std::size_t>((product_of(lane) * rows + r) * columns + col))
-          << (i % each * k.bits);
+      const auto [r, col] = place(lane / 4, lane % 4, i);
+      words[static_cast<std::size_t>(i / each)] |= value(static_cast<std::size_t>(r * columns + col))
+                                                   << (i % each * k.bits);
     }
     return words;
   };
@@ -119,9 +110,9 @@ std::vector<Scenario> mma_scenarios() {
     return Place([e](int g, int t, int i) { return std::pair(t * e + i % e + i / e * 4 * e, g); });
   };
   std::vector<Scenario> all;
-  const auto add = [&](const std::string& row, Product p, const std::string& tail = "") {
+  const auto add = [&](const std::string& row, Product p) {
     p.ptx = fmt::format("mma.sync.aligned.m{}n{}k{}{}", p.m, p.n, p.k, p.ptx) +
-            fmt::format(".{}.{}.{}.{}{}", p.d, p.a, p.b, p.c, tail);
+            fmt::format(".{}.{}.{}.{}", p.d, p.a, p.b, p.c);
     all.push_back(mma(p, row));
   };
   for (const char* sum : {"f16", "f32"}) {
@@ -144,36 +135,6 @@ std::vector<Scenario> mma_scenarios() {
       add("mma.integer", {".row.col", x, y, "s32", "s32", 16, 8, 16, a16(4), b(4), c16});
       add("mma.integer", {".row.col.satfinite", x, y, "s32", "s32", 16, 8, 32, a16(4), b(4), c16, 80, true});
     }
-  for (const char* x : {"s4", "u4"})
-    for (const char* y : {"s4", "u4"}) {
-      add("mma.integer", {".row.col", x, y, "s32", "s32", 8, 8, 32, a8(8), b(8), c8});
-      add("mma.integer", {".row.col", x, y, "s32", "s32", 16, 8, 32, a16(8), b(8), c16});
-      add("mma.integer", {".row.col", x, y, "s32", "s32", 16, 8, 64, a16(8), b(8), c16});
-    }
-  for (const char* how : {".xor.popc", ".and.popc"}) {
-    add("mma.bits", {".row.col", "b1", "b1", "s32", "s32", 8, 8, 128, a8(32), b(32), c8}, how);
-    add("mma.bits", {".row.col", "b1", "b1", "s32", "s32", 16, 8, 128, a16(32), b(32), c16}, how);
-    add("mma.bits", {".row.col", "b1", "b1", "s32", "s32", 16, 8, 256, a16(32), b(32), c16}, how);
-  }
-  // Four products by eight lanes each, with both layouts of a and b. Here g is the lane.
-  const auto low_lane = [](int lane) { return lane < 16 ? lane % 4 : lane % 4 + 4; };
-  for (const bool a_rows : {true, false})
-    for (const bool b_rows : {true, false})
-      for (const char* sum : {"f16", "f32"}) {
-        const Place pa = [=](int lane, int, int i) {
-          return a_rows ? std::pair(low_lane(lane), i) : std::pair(lane < 16 ? i : i + 4, lane % 4);
-        };
-        const Place pb = [=](int lane, int, int i) {
-          return b_rows ? std::pair(lane % 4, lane < 16 ? i : i + 4) : std::pair(i, low_lane(lane));
-        };
-        const Place pc = [=, wide = std::string(sum) == "f32"](int lane, int, int i) {
-          const int x = (lane & 1) + (i & 2);
-          return wide ? std::pair(lane < 16 ? x : x + 4, (i & 4) + (lane & 2) + (i & 1))
-                      : std::pair(low_lane(lane), i);
-        };
-        add("mma.float", {fmt::format(".{}.{}", a_rows ? "row" : "col", b_rows ? "row" : "col"), "f16", "f16",
-                          sum, sum, 8, 8, 4, pa, pb, pc});
-      }
   return all;
 }
 

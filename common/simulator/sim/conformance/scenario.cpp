@@ -25,8 +25,8 @@ std::string scenario_kernel(const std::string& declarations, const std::string& 
 std::vector<Scenario> all_scenarios() {
   std::vector<Scenario> all;
   for (auto& family : {memory_scenarios(), atomic_scenarios(), warp_scenarios(), carry_scenarios(),
-                       form_scenarios(), async_scenarios(), video_scenarios(), mma_scenarios(),
-                       wmma_scenarios(), ldmatrix_scenarios(), texture_scenarios(), cluster_scenarios()})
+                       form_scenarios(), async_scenarios(), mma_scenarios(), wmma_scenarios(),
+                       ldmatrix_scenarios(), texture_scenarios(), cluster_scenarios()})
     all.insert(all.end(), family.begin(), family.end());
   return all;
 }

@@ -22,8 +22,6 @@ struct Scenario {
   MemoryKind in_kind = MemoryKind::device;
   bool any_order = true;  // the outcome does not depend on the order of warps
   int least_sm = 80;
-  // The machine code that ptxas generates deviates from the ISA (video_scenarios.cpp).
-  bool sm90_departs = false;
 };
 
 std::vector<Scenario> memory_scenarios();
@@ -32,7 +30,6 @@ std::vector<Scenario> warp_scenarios();
 std::vector<Scenario> carry_scenarios();
 std::vector<Scenario> form_scenarios();  // spellings that the decoder splits into several rows
 std::vector<Scenario> async_scenarios();
-std::vector<Scenario> video_scenarios();
 std::vector<Scenario> mma_scenarios();
 std::vector<Scenario> wmma_scenarios();
 std::vector<Scenario> ldmatrix_scenarios();

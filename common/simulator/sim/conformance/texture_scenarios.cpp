@@ -146,15 +146,6 @@ const std::vector<Case> kTextureCases = {
        const Word w = bits(texel(1, 1, inside(i, kSlices)));
        return std::vector<Word>{w, w};
      }},
-    {"tld4",
-     {"tex"},
-     kPlain,
-     "  and.b32 %t0, %i, 3;\n  cvt.rn.f32.u32 %f, %t0;\n  add.f32 %f, %f, 0f3F800000;\n"
-     "  tld4.r.2d.v4.f32.f32 {%x0, %x1, %x2, %x3}, [%handle, {%f, 0f3F800000}];\n" +
-         kKeep,
-     [](int i) {
-       return std::vector<Word>{bits(texel(i % 4, 1)), bits(texel(i % 4, 0))};
-     }},
     {"suld, sust",
      {"suld", "sust"},
      [](TextureDescriptor& d) { d.mark = TextureDescriptor::kSurfaceMark; },
@@ -166,22 +157,6 @@ const std::vector<Case> kTextureCases = {
      [](int i) {
        const int x = inside(i / 4, kWidth);
        return std::vector<Word>{bits(2 * texel(x, 3 - i % 4)), bits(texel(1, 1, 2)) >> 24};
-     }},
-    {"txq",
-     {"txq.width", "txq.height", "txq.depth"},
-     kPlain,
-     "  txq.width.b32 %d0, [%handle];\n  txq.height.b32 %t0, [%handle];\n  txq.depth.b32 %t1, [%handle];\n"
-     "  mad.lo.u32 %d1, %t0, 100, %t1;\n",
-     [](int) {
-       return std::vector<Word>{kWidth, 100 * kHeight + kSlices};
-     }},
-    {"suq",
-     {"suq.width", "suq.height", "suq.depth"},
-     [](TextureDescriptor& d) { d.mark = TextureDescriptor::kSurfaceMark; },
-     "  suq.width.b32 %d0, [%handle];\n  suq.height.b32 %t0, [%handle];\n  suq.depth.b32 %t1, [%handle];\n"
-     "  mad.lo.u32 %d1, %t0, 100, %t1;\n",
-     [](int) {
-       return std::vector<Word>{kWidth, 100 * kHeight + kSlices};
      }},
 };
 

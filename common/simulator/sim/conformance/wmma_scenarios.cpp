@@ -12,7 +12,6 @@ struct WarpProduct {
   int m, n, k;
   std::size_t n_a, n_b, n_c;  // registers per lane
   bool a_rows, b_rows, c_rows;
-  std::string how = "";  // the operation of b1
 };
 
 // The matrices are consecutive in global memory; each line is padded to a multiple of 32 bytes.
@@ -48,10 +47,7 @@ Scenario wmma(const WarpProduct& p, const std::string& row) {
   Matrix d = c;
   for (int r = 0; r < p.m; ++r)
     for (int col = 0; col < p.n; ++col)
-      for (int i = 0; i < p.k; ++i) {
-        const int x = a.at(r, i), y = b.at(i, col);
-        d.at(r, col) += p.how.empty() ? x * y : p.how == ".and" ? (x & y) : (x ^ y);
-      }
+      for (int i = 0; i < p.k; ++i) d.at(r, col) += a.at(r, i) * b.at(i, col);
   Scenario s;
   s.rows = {row};
   for (Matrix* m : {&a, &b, &c}) {
@@ -75,10 +71,9 @@ Scenario wmma(const WarpProduct& p, const std::string& row) {
                       register_list('b', p.n_b), b.stride());
   body += fmt::format("  wmma.load.c.sync.aligned.{}.{}.global.{} {}, [%in+{}], {};\n", order(p.c_rows),
                       shape, p.c, register_list('c', p.n_c), a.bytes() + b.bytes(), c.stride());
-  body += fmt::format("  wmma.mma{}.sync.aligned.{}.{}.{}.{} {}, {}, {}, {};\n",
-                      p.how.empty() ? "" : p.how + ".popc", order(p.a_rows), order(p.b_rows), shape, types,
-                      register_list('d', p.n_c), register_list('a', p.n_a), register_list('b', p.n_b),
-                      register_list('c', p.n_c));
+  body += fmt::format("  wmma.mma.sync.aligned.{}.{}.{}.{} {}, {}, {}, {};\n", order(p.a_rows),
+                      order(p.b_rows), shape, types, register_list('d', p.n_c), register_list('a', p.n_a),
+                      register_list('b', p.n_b), register_list('c', p.n_c));
   body += fmt::format("  wmma.store.d.sync.aligned.{}.{}.global.{} [%out], {}, {};\n", order(p.c_rows), shape,
                       p.c, register_list('d', p.n_c), d.stride());
   s.ptx = scenario_kernel(
@@ -114,10 +109,6 @@ std::vector<Scenario> wmma_scenarios() {
       all.push_back(wmma({"tf32", "f32", 16, 16, 8, 4, 4, 8, a, b, true}, "mma.float"));
       all.push_back(wmma({"f64", "f64", 8, 8, 4, 1, 1, 2, a, b, false}, "mma.double"));
     }
-  all.push_back(wmma({"s4", "s32", 8, 8, 32, 1, 1, 2, true, false, true}, "mma.integer"));
-  all.push_back(wmma({"u4", "s32", 8, 8, 32, 1, 1, 2, true, false, false}, "mma.integer"));
-  all.push_back(wmma({"b1", "s32", 8, 8, 128, 1, 1, 2, true, false, true, ".xor"}, "mma.bits"));
-  all.push_back(wmma({"b1", "s32", 8, 8, 128, 1, 1, 2, true, false, true, ".and"}, "mma.bits"));
   return all;
 }
 

@@ -215,30 +215,6 @@ void Decoder::mbarrier(const Instruction& i) {
   mbarrier_op(key, at, !i.has("init")).src[1] = extra;
 }
 
-// st.async.shared::cluster.mbarrier::complete_tx::bytes[.v2 | .v4].type [to], value, [mbarrier]
-void Decoder::store_async(const Instruction& i) {
-  const Access a = access_of(i);
-  const SlotKind kind = slot_kind_of(a.type);
-  const int bits = ptx::bits_of(a.type);
-  if ((bits != 32 && bits != 64) || (bits == 64 && a.count == 4) || i.operands.size() < 3) unsupported();
-  const std::vector<Operand> single{i.operands.at(1)};
-  const auto& values = i.operands.at(1).kind == Operand::Kind::vector ? i.operands.at(1).parts : single;
-  if (static_cast<int>(values.size()) != a.count) unsupported("vector width");
-  std::uint32_t slots[4] = {MicroOp::kNoSlot, MicroOp::kNoSlot, MicroOp::kNoSlot, MicroOp::kNoSlot};
-  for (std::size_t k = 0; k < values.size(); ++k) slots[k] = source(values[k], kind, a.type);
-  const std::uint32_t to = generic_address(i.operands.at(0), Space::shared);
-  const std::uint32_t barrier = generic_address(i.operands.at(2), Space::shared);
-  MicroOp& op = mbarrier_op(
-      fmt::format("st.async{}.b{}", a.count > 1 ? fmt::format(".v{}", a.count) : "", bits), to, true);
-  op.src[1] = barrier;
-  op.src[2] = slots[0];
-  op.src[3] = slots[1];
-  op.dst[2] = slots[2];
-  op.dst[3] = slots[3];
-  op.width = static_cast<std::uint8_t>(bits / 8);
-  op.count = static_cast<std::uint8_t>(a.count);
-}
-
 // mapa[.space].type d, a, rank · getctarank[.space].type d, a
 void Decoder::map_address(const Instruction& i) {
   const Type type = last_type(i);

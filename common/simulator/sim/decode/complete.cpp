@@ -114,7 +114,7 @@ const std::map<std::string_view, std::vector<std::string_view>>& decoded_words()
       {"set", kCompare},
       {"setp", kCompare},
       {"shfl", {"sync", "up", "down", "bfly", "idx"}},
-      {"st", joined({kWrites, {"async", "mbarrier::complete_tx::bytes", "shared::cluster"}})},
+      {"st", joined({kWrites, {"shared::cluster"}})},
       {"trap", {}},
       {"vote", {"sync", "all", "any", "uni", "ballot"}},
   };

@@ -5,8 +5,8 @@
 //     rounding modifier, the product has no .sat and no guard, and none of its factors is 1 or -1. A neg or
 //     mov between the two does not matter.
 //   - The product's other uses must be such sums, too. Otherwise it is needed by itself and stays.
-//   - In the order of the code, each sum takes a product all of whose other sums have taken it or may still do
-//     so; of two such products the one with fewer uses, else the first. Except in pairs of halves, sums of
+//   - In the order of the code, each sum takes a product all of whose other sums have taken it or may still
+//     do so; of two such products the one with fewer uses, else the first. Except in pairs of halves, sums of
 //     products with a single use come before all others.
 // Basic blocks are those that ptxas sees before it replaces short branches by guards, so a division that
 // becomes a branch to a slow path ends one.

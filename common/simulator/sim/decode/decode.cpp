@@ -178,6 +178,9 @@ std::optional<std::string> Decoder::table_key(const Instruction& i) const {
 
 void Decoder::table_instruction(const OpRow& r, const Instruction& i) {
   if (i.operands.size() != r.sources.size() + 1) unsupported("number of operands");
+  if (std::ranges::any_of(i.operands,
+                          [](const Operand& o) { return !o.name.empty() && o.kind == Operand::Kind::reg; }))
+    unsupported("selector");
   const Type type = last_type(i);
   std::uint32_t slots[4] = {};
   for (std::size_t k = 0; k < r.sources.size(); ++k)
@@ -273,11 +276,8 @@ void Decoder::dispatch(const Instruction& i, std::int32_t index) {
       {"cp", &Decoder::copy},
       {"mbarrier", &Decoder::mbarrier},
       {"tex", &Decoder::texture},
-      {"tld4", &Decoder::texture},
       {"suld", &Decoder::surface},
       {"sust", &Decoder::surface},
-      {"txq", &Decoder::query_texture},
-      {"suq", &Decoder::query_texture},
       {"mma", &Decoder::multiply_matrices},
       {"wmma", &Decoder::warp_matrix},
       {"ldmatrix", &Decoder::access_matrix},
@@ -317,7 +317,6 @@ void Decoder::dispatch(const Instruction& i, std::int32_t index) {
     simple("mov.wide", out.slot, {constant(SlotKind::wide, 0)});
     return finish(out);
   }
-  if (opcode[0] == 'v' && video(i)) return;
   const auto key = table_key(i);
   const OpRow* found = key ? table_.find(*key) : nullptr;
   if (found == nullptr || found->results.empty()) unsupported();

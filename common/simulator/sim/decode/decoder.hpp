@@ -2,7 +2,7 @@
 // The state of the decoder; each part of it is in its own file. Private to this folder; others include
 // decode.hpp.
 // Reading order: decode.cpp (a kernel, its functions, instructions), blocks.cpp, slots.cpp, operands.cpp,
-// emit.cpp, then the families alu.cpp, video.cpp, memory.cpp, async.cpp, warp_sync.cpp, matrix.cpp (and
+// emit.cpp, then the families alu.cpp, memory.cpp, async.cpp, warp_sync.cpp, matrix.cpp (and
 // ldmatrix.cpp, wmma_memory.cpp), texture.cpp, control.cpp.
 // Most instructions are one row of the op table, found by their spelling. The decoder only handles
 // instructions whose operands or control flow need more.
@@ -194,15 +194,12 @@ class Decoder {
   std::vector<std::uint32_t> texture_sources(const Operand& place, std::size_t n, Type type);
   void texture(const Instruction& i);
   void surface(const Instruction& i);
-  void query_texture(const Instruction& i);
-  bool video(const Instruction& i);  // returns false if it is not a video instruction
   void copy(const Instruction& i);
   void copy_bulk(const Instruction& i);
   void prefetch(const Instruction& i);
   MicroOp& mbarrier_op(std::string_view key, std::uint32_t at, bool strong);
   void mbarrier_arrive(const Instruction& i);
   void mbarrier(const Instruction& i);
-  void store_async(const Instruction& i);
   void map_address(const Instruction& i);
   void branch(const Instruction& i, std::int32_t index);
   void indexed_branch(const Instruction& i);

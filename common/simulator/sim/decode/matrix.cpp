@@ -40,8 +40,8 @@ std::uint32_t Decoder::gather(const Operand& operand, std::size_t n, SlotKind ki
   return first;
 }
 
-// mma.sync.aligned.shape.row.col[.satfinite].dtype.atype.btype.ctype[.xor.popc] d, a, b, c
-// wmma.mma[.op.popc].sync.aligned.alayout.blayout.shape.…: for f16, only the types of d and c are given
+// mma.sync.aligned.shape.row.col[.satfinite].dtype.atype.btype.ctype d, a, b, c
+// wmma.mma.sync.aligned.alayout.blayout.shape.…: for f16, only the types of d and c are given
 void Decoder::multiply_matrices(const Instruction& i) {
   const bool wmma = i.opcode == "wmma";
   if (!i.has("sync")) unsupported("the form without .sync was removed from sm_70 on");
@@ -59,13 +59,7 @@ void Decoder::multiply_matrices(const Instruction& i) {
   const Family family = family_of(form.a, form.b);
   if (!(wmma ? is_wmma(form) : is_mma(form)) || !takes(family, form.d) || !takes(family, form.c))
     unsupported("not supported: this shape with these types");
-  form.quads = family == Family::half && form.k == 4;
   form.satfinite = i.has("satfinite");
-  form.conjunction = i.has("and");
-  std::vector<bool> by_rows;
-  for (const auto& m : i.modifiers)
-    if (m == "row" || m == "col") by_rows.push_back(m == "row");
-  if (by_rows.size() == 2) form.a_by_rows = by_rows[0], form.b_by_rows = by_rows[1];
 
   const SlotKind kind = kind_of(form.a);
   const auto count = [&](Part part, Element e) {
@@ -80,10 +74,9 @@ void Decoder::multiply_matrices(const Instruction& i) {
   if (to.size() != n) unsupported(fmt::format("{} registers where {} are needed", to.size(), n));
   std::vector<std::uint32_t> out;
   for (std::size_t k = 0; k < n; ++k) out.push_back(new_slot(kind_of(form.d)));
-  MicroOp& op = emit(family == Family::doubles                              ? "mma.double"
-                     : family == Family::bits                               ? "mma.bits"
-                     : family == Family::bytes || family == Family::nibbles ? "mma.integer"
-                                                                            : "mma.float");
+  MicroOp& op = emit(family == Family::doubles ? "mma.double"
+                     : family == Family::bytes ? "mma.integer"
+                                               : "mma.float");
   op.imm = form.packed();
   op.src[0] = a, op.src[1] = b, op.src[2] = c, op.src[3] = constant(SlotKind::narrow, kAllLanes);
   op.dst[0] = out[0];

@@ -12,7 +12,7 @@
 namespace course::sim {
 
 // Types of a and b that may be combined.
-enum class Family : std::uint8_t { half, brain, tensor, byte_float, doubles, bytes, nibbles, bits, none };
+enum class Family : std::uint8_t { half, brain, tensor, byte_float, doubles, bytes, none };
 Family family_of(Element a, Element b);
 
 // The element types in an instruction's modifiers, in order.

@@ -17,8 +17,7 @@ constexpr struct {
   Element element;
 } kElements[] = {{"f16", Element::f16},  {"bf16", Element::bf16}, {"tf32", Element::tf32},
                  {"f32", Element::f32},  {"f64", Element::f64},   {"s32", Element::s32},
-                 {"s8", Element::s8},    {"u8", Element::u8},     {"s4", Element::s4},
-                 {"u4", Element::u4},    {"b1", Element::b1},     {"e4m3", Element::e4m3},
+                 {"s8", Element::s8},    {"u8", Element::u8},     {"e4m3", Element::e4m3},
                  {"e5m2", Element::e5m2}};
 
 struct KnownShape {
@@ -26,20 +25,18 @@ struct KnownShape {
   int m, n, k;
 };
 constexpr KnownShape kMmaShapes[] = {
-    {Family::half, 8, 8, 4},      {Family::half, 16, 8, 8},        {Family::half, 16, 8, 16},
-    {Family::brain, 16, 8, 8},    {Family::brain, 16, 8, 16},      {Family::tensor, 16, 8, 4},
-    {Family::tensor, 16, 8, 8},   {Family::byte_float, 16, 8, 16}, {Family::byte_float, 16, 8, 32},
-    {Family::doubles, 8, 8, 4},   {Family::doubles, 16, 8, 4},     {Family::doubles, 16, 8, 8},
-    {Family::doubles, 16, 8, 16}, {Family::bytes, 8, 8, 16},       {Family::bytes, 16, 8, 16},
-    {Family::bytes, 16, 8, 32},   {Family::nibbles, 8, 8, 32},     {Family::nibbles, 16, 8, 32},
-    {Family::nibbles, 16, 8, 64}, {Family::bits, 8, 8, 128},       {Family::bits, 16, 8, 128},
-    {Family::bits, 16, 8, 256}};
+    {Family::half, 16, 8, 8},        {Family::half, 16, 8, 16},       {Family::brain, 16, 8, 8},
+    {Family::brain, 16, 8, 16},      {Family::tensor, 16, 8, 4},      {Family::tensor, 16, 8, 8},
+    {Family::byte_float, 16, 8, 16}, {Family::byte_float, 16, 8, 32}, {Family::doubles, 8, 8, 4},
+    {Family::doubles, 16, 8, 4},     {Family::doubles, 16, 8, 8},     {Family::doubles, 16, 8, 16},
+    {Family::bytes, 8, 8, 16},       {Family::bytes, 16, 8, 16},      {Family::bytes, 16, 8, 32},
+};
 constexpr KnownShape kWmmaShapes[] = {
     {Family::half, 16, 16, 16},  {Family::half, 32, 8, 16},  {Family::half, 8, 32, 16},
     {Family::brain, 16, 16, 16}, {Family::brain, 32, 8, 16}, {Family::brain, 8, 32, 16},
     {Family::tensor, 16, 16, 8}, {Family::doubles, 8, 8, 4}, {Family::bytes, 16, 16, 16},
-    {Family::bytes, 32, 8, 16},  {Family::bytes, 8, 32, 16}, {Family::nibbles, 8, 8, 32},
-    {Family::bits, 8, 8, 128}};
+    {Family::bytes, 32, 8, 16},  {Family::bytes, 8, 32, 16},
+};
 
 bool is_among(std::span<const KnownShape> shapes, const MatrixForm& f) {
   return std::any_of(shapes.begin(), shapes.end(), [&](const KnownShape& s) {
@@ -71,7 +68,6 @@ bool read_shape(const Instruction& i, MatrixForm& form) {
 Family family_of(Element a, Element b) {
   const auto among = [&](Element x, Element y) { return (a == x || a == y) && (b == x || b == y); };
   if (among(Element::s8, Element::u8)) return Family::bytes;
-  if (among(Element::s4, Element::u4)) return Family::nibbles;
   if (among(Element::e4m3, Element::e5m2)) return Family::byte_float;
   if (a != b) return Family::none;
   switch (a) {
@@ -79,7 +75,6 @@ Family family_of(Element a, Element b) {
     case Element::bf16: return Family::brain;
     case Element::tf32: return Family::tensor;
     case Element::f64: return Family::doubles;
-    case Element::b1: return Family::bits;
     default: return Family::none;
   }
 }

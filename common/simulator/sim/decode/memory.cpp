@@ -215,7 +215,7 @@ void Decoder::store_double_wide(const Instruction& i, const Access& a) {
 }
 
 void Decoder::store(const Instruction& i) {
-  if (i.has("async")) return store_async(i);
+  if (i.has("async")) unsupported("not supported: .async");
   const Access a = access_of(i);
   if (ptx::bits_of(a.type) == 128) return store_double_wide(i, a);
   const char* suffix = memory_suffix(a.type, false);

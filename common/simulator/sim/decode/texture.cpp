@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: MIT
 // Textures and surfaces, accessed through objects whose handle is in a register.
-// tex[.level | .grad].geometry.v4.dtype.ctype {d, …}, [handle, {coordinates}] · tld4.component.2d.v4.… ·
-// suld.b, sust.b · txq, suq
+// tex[.level | .grad].geometry.v4.dtype.ctype {d, …}, [handle, {coordinates}] · suld.b, sust.b
 #include <algorithm>
 
 #include "sim/decode/decoder.hpp"
@@ -12,9 +11,11 @@ namespace course::sim {
 namespace {
 
 bool read_geometry(const Instruction& i, Geometry& geometry) {
-  constexpr std::pair<std::string_view, Geometry> kNames[] = {
-      {"1d", Geometry::line},   {"2d", Geometry::plane},   {"3d", Geometry::volume},
-      {"a1d", Geometry::lines}, {"a2d", Geometry::planes}, {"cube", Geometry::cube}};
+  constexpr std::pair<std::string_view, Geometry> kNames[] = {{"1d", Geometry::line},
+                                                              {"2d", Geometry::plane},
+                                                              {"3d", Geometry::volume},
+                                                              {"a1d", Geometry::lines},
+                                                              {"a2d", Geometry::planes}};
   for (const auto& [name, value] : kNames)
     if (i.has(name)) {
       geometry = value;
@@ -56,9 +57,6 @@ void Decoder::texture(const Instruction& i) {
   const std::vector<Operand>& to = i.operands.at(0).parts;
   if (to.size() != 4 || !i.has("v4")) unsupported("not supported: results other than four of 32 bits");
   form.whole_coordinates = last_type(i) == Type::s32;
-  form.gathers = i.opcode == "tld4";
-  for (const auto& [name, k] : {std::pair("r", 0), {"g", 1}, {"b", 2}, {"a", 3}})
-    if (form.gathers && i.has(name)) form.component = static_cast<std::uint8_t>(k);
   const auto slots = texture_sources(i.operands.at(1), coordinates_of(form.geometry), last_type(i));
   Result out[4];
   for (std::size_t k = 0; k < 4; ++k) out[k] = result(to[k], SlotKind::narrow, false);
@@ -75,7 +73,7 @@ void Decoder::texture(const Instruction& i) {
 void Decoder::surface(const Instruction& i) {
   const bool store = i.opcode == "sust";
   TextureForm form;
-  if (!i.has("b") || !read_geometry(i, form.geometry) || form.geometry == Geometry::cube)
+  if (!i.has("b") || !read_geometry(i, form.geometry))
     unsupported("not supported: this form of surface access");
   const Type type = last_type(i);
   form.bytes = static_cast<std::uint8_t>(ptx::bits_of(type) / 8);
@@ -102,21 +100,6 @@ void Decoder::surface(const Instruction& i) {
   if (kind == SlotKind::wide) op.wide_dst = 15;
   if (!store)
     for (const Result& r : out) finish(r);
-}
-
-// txq.width.b32 d, [handle] · suq.…
-void Decoder::query_texture(const Instruction& i) {
-  const std::string_view what = i.has("width")    ? "width"
-                                : i.has("height") ? "height"
-                                : i.has("depth")  ? "depth"
-                                                  : "";
-  if (what.empty()) unsupported("not supported: this query");
-  const auto slots = texture_sources(i.operands.at(1), 0, Type::none);
-  const Result out = result(i.operands.at(0), SlotKind::narrow, false);
-  MicroOp& op = emit(std::string(i.opcode) + "." + std::string(what));
-  op.src[0] = slots[0];
-  op.dst[0] = out.slot;
-  finish(out);
 }
 
 }  // namespace course::sim

@@ -46,7 +46,6 @@ Decoder::FragmentAccess Decoder::fragment_access(const Instruction& i) const {
   const auto n = static_cast<std::size_t>(f.fragment.registers());
   if (n == 0 || f.registers.size() % n != 0 || (part == Part::c && f.registers.size() != n))
     unsupported(fmt::format("{} registers where {} are needed", f.registers.size(), n));
-  if (!f.whole() && f.bits() < 8) unsupported("not supported: this layout of elements smaller than a byte");
   return f;
 }
 

@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <vector>
 
 #include "sim/machine/describe.hpp"
@@ -37,6 +38,14 @@ const char* kind_of(const GridOutcome& o, const LaunchRequest& launch, const Are
   }
 }
 
+// Whether the op loads the address of what the call at the end of its basic block calls.
+bool loads_callee(const Program& program, const MicroOp& op) {
+  return op.kind == OpKind::load && std::ranges::any_of(program.blocks, [&](const BasicBlock& b) {
+           return b.exit == Exit::call_indirect && b.first <= op.index && op.index < b.last &&
+                  program.calls[b.target].selector == op.dst[0];
+         });
+}
+
 }  // namespace
 
 Finding diagnose(const Program& program, const LaunchRequest& launch, const GridOutcome& o,
@@ -57,6 +66,10 @@ Finding diagnose(const Program& program, const LaunchRequest& launch, const Grid
         o.op == nullptr ? std::vector<std::uint64_t>{} : pointers_behind(program, launch, *o.op);
     f.object = describe_address(program, arena, o.address, o.op == nullptr ? 0 : o.op->width, origins);
   }
+  if (f.kind == "out-of-bounds" && o.op != nullptr && loads_callee(program, *o.op))
+    f.object +=
+        ". It should load the address of a virtual function: if host code has made the object and copied "
+        "it, it has the host's table. Construct it in a kernel";
   if (memory && o.address == 0) f.object = describe_null(arena);
   if (lacks_cooperative_launch(launch, o)) {
     const SourcePlace own = own_place(o.where);

@@ -37,6 +37,7 @@
 #include "sim/grid/tally.hpp"
 #include "sim/machine/access.hpp"
 #include "sim/machine/machine.hpp"
+#include "sim/machine/vain_polls.hpp"
 
 namespace course::sim {
 namespace {
@@ -66,6 +67,9 @@ bool scatters(const GridOptions& options, const Program& program, const LaunchRe
 // Warp instructions after which a scattered launch is first checked for progress. It hangs sooner than
 // others.
 constexpr std::uint64_t kScatteredPatience = std::uint64_t{1} << 22;
+
+// Polls of mbarriers, by threads, after which a block is checked for progress.
+constexpr std::uint32_t kVainPolls = 1u << 19;
 
 enum class BlockEnd { finished, turn_over, waiting };
 
@@ -110,8 +114,8 @@ void shuffle(std::vector<T>& order, std::uint64_t seed) {
 // each round. It does not depend on the host thread that runs the block.
 class WarpOrder {
  public:
-  // `first_pauses`: the first look of a block always ends a turn (see pause_in), so that in the natural order,
-  // too, other warps can come before the first one.
+  // `first_pauses`: the first look of a block always ends a turn (see pause_in), so that in the natural
+  // order, too, other warps can come before the first one.
   WarpOrder(std::size_t n_warps, std::uint64_t seed, bool pauses, bool first_pauses)
       : order_(n_warps), seed_(seed), pauses_(pauses), first_pauses_(first_pauses) {
     std::iota(order_.begin(), order_.end(), 0u);
@@ -283,17 +287,20 @@ class HostThread {
           std::rotate(resident_.begin(), resident_.begin() + 1, resident_.end());
           if (options_.watchdog_seconds > 0) {
             const double used = processor_seconds() - start;
-            if (used > options_.watchdog_seconds) {
+            const bool is_late = used > options_.seconds_after_error && worker_.observer != nullptr &&
+                                 worker_.observer->knows_an_error();
+            if (is_late || used > options_.watchdog_seconds) {
               note_time_limit();
               throw_hang(fmt::format(
                   "the kernel has not ended after {:.1f} s of processor time (the watchdog's limit)", used));
             }
           }
+          if (waits_for_itself(block)) throw_hang(kNeverEnds, &block);
           if (worker_.instructions >= next_question_ && is_stuck()) {
             if (scattered_ && shared_.next_block < blocks_.size()) {
               await_the_rest();
             } else {
-              throw_hang("the kernel will never end: nothing changes any more");
+              throw_hang(kNeverEnds);
             }
           }
         }
@@ -319,28 +326,41 @@ class HostThread {
     return patience > ~since ? ~std::uint64_t{0} : since + patience;
   }
 
+  using Verdict = ProgressWatch::Verdict;
+  Verdict watch(ProgressWatch& watch, Block& block) {
+    constexpr Turn kWatchedTurn{20'000, kWarpSlice};
+    asked_ = &block;
+    worker_.pauses = false;
+    const Verdict verdict = watch.watch(block, [&] {
+      return run_block(block, worker_, engine_, warp_order_, kWatchedTurn) == BlockEnd::finished;
+    });
+    worker_.pauses = true;
+    asked_ = nullptr;
+    return verdict;
+  }
+
+  // Whether all threads of the block wait for its mbarriers, which only they can complete.
+  bool waits_for_itself(Block& block) {
+    if (vain_polls() < kVainPolls || block.cluster != nullptr) return false;
+    vain_polls() = 0;
+    ProgressWatch one(worker_);
+    return watch(one, block) != Verdict::gets_on && !one.looks_elsewhere();
+  }
+
   // Whether the blocks of all host threads can make no more progress.
   bool is_stuck() {
-    using Verdict = ProgressWatch::Verdict;
     constexpr std::uint64_t kMuchLonger = 64;  // factor of patience after which polling alone counts as stuck
-    constexpr Turn kWatchedTurn{20'000, kWarpSlice};
     const std::uint64_t waited = worker_.instructions - patient_since_;
     // A block that others wait for may not have started yet.
     bool stuck =
         (next_ == end_ && shared_.next_block >= blocks_.size()) || resident_.size() >= most_resident();
     {
-      ProgressWatch watch(worker_);
-      worker_.pauses = false;
+      ProgressWatch all(worker_);
       for (std::size_t k = 0; k < resident_.size() && stuck; ++k) {
-        asked_ = resident_[k].get();
-        const Verdict verdict = watch.watch(*asked_, [&] {
-          return run_block(*asked_, worker_, engine_, warp_order_, kWatchedTurn) == BlockEnd::finished;
-        });
+        const Verdict verdict = watch(all, *resident_[k]);
         stuck =
             verdict == Verdict::repeats || (verdict == Verdict::polls && waited / kMuchLonger >= patience());
       }
-      asked_ = nullptr;
-      worker_.pauses = true;
     }
     next_question_ = later(worker_.instructions, std::max(patience(), stuck ? 0 : waited));
     const bool was_stuck = std::exchange(stuck_, stuck);
@@ -348,10 +368,13 @@ class HostThread {
     return stuck && shared_.getting_on.load() == 0;
   }
 
-  Hang find_hang() {
+  // Of all resident blocks, or only of one that waits for none of the others.
+  Hang find_hang(Block* only = nullptr) {
     HangScene scene{worker_, engine_, {}, blocks_.size(), 0};
-    for (const auto& block : resident_) scene.resident.push_back(block.get());
-    if (worker_.alone) scene.n_started = std::min<std::uint64_t>(shared_.next_block, blocks_.size());
+    for (const auto& block : resident_)
+      if (only == nullptr || block.get() == only) scene.resident.push_back(block.get());
+    if (worker_.alone && only == nullptr)
+      scene.n_started = std::min<std::uint64_t>(shared_.next_block, blocks_.size());
     worker_.pauses = false;
     Hang hang = describe_hang(scene);
     worker_.pauses = true;
@@ -359,8 +382,9 @@ class HostThread {
   }
 
   // Ends the launch and reports which threads wait or run forever, and where.
-  [[noreturn]] void throw_hang(const std::string& why) {
-    const Hang hang = find_hang();
+  static constexpr const char* kNeverEnds = "the kernel will never end: nothing changes any more";
+  [[noreturn]] void throw_hang(const std::string& why, Block* only = nullptr) {
+    const Hang hang = find_hang(only);
     if (hang.warp != nullptr) asked_ = hang.warp->block;
     throw at_waiting(worker_, hang, why + hang.text);
   }
@@ -491,8 +515,8 @@ class HostThread {
   std::size_t crowd_ = kInterleavedBlocks;  // blocks to choose from
   std::uint64_t turns_of_crowd_ = 0;        // before the held block gets its next one
   const Block* held_ = nullptr;
-  // Warp instructions: when a block last ended or the launch was last seen to get on, and when it is next checked
-  // for progress.
+  // Warp instructions: when a block last ended or the launch was last seen to get on, and when it is next
+  // checked for progress.
   std::uint64_t patient_since_ = 0, next_question_ = 0;
   Block* asked_ = nullptr;  // the block that is being checked for progress, or that hangs
   bool stuck_ = false;      // the result of the last check

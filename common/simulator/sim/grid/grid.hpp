@@ -25,6 +25,7 @@ struct GridOptions {
   bool interleave = false;
   bool short_turns = false;                    // see DeviceOptions; if interleaved
   double watchdog_seconds = 0;                 // of processor time; 0: no limit
+  double seconds_after_error = 0;              // the same, if the observer knows an error
   std::uint64_t patience = ~std::uint64_t{0};  // warp instructions, see DeviceOptions::patience
   // Generic address of the words for grid.sync(); 0: not a cooperative launch.
   std::uint64_t grid_workspace = 0;
@@ -48,6 +49,7 @@ struct GridOutcome {
   std::vector<std::uint64_t> guarded_off;  // by op: lanes whose guard was false
   std::vector<std::uint64_t> block_runs, block_lanes, diverged;  // by basic block
   std::string output;                                            // of printf
+  std::uint64_t printed_bytes = 0, recursion_bytes = 0;          // as in LaunchResult
   std::vector<ChildLaunch> children;                             // in the order of the calls
 };
 

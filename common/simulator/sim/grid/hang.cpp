@@ -8,11 +8,14 @@
 #include <bit>
 #include <cstring>
 #include <map>
+#include <set>
+#include <utility>
 #include <vector>
 
 #include "sim/machine/access.hpp"
 #include "sim/machine/describe.hpp"
 #include "sim/machine/machine.hpp"
+#include "sim/machine/mbarrier.hpp"
 #include "sim/machine/write_history.hpp"
 
 namespace course::sim {
@@ -20,6 +23,7 @@ namespace {
 
 constexpr std::int64_t kWatch = 20'000;  // warp instructions for which each warp is observed
 constexpr std::size_t kMaxListed = 3;    // blocks in the description
+constexpr std::size_t kMaxSaid = 4;      // groups of threads in it
 
 bool is_access(const MicroOp& op) {
   return op.kind == OpKind::load || op.kind == OpKind::store || op.kind == OpKind::atomic ||
@@ -84,6 +88,15 @@ std::string describe_read(const std::string& line, const std::string& object, bo
   return fmt::format(" runs in a loop that reads {} at {}: it holds {}", object, line, value);
 }
 
+std::string describe_mbarrier(const std::string& line, const std::string& object, std::uint64_t word) {
+  const Mbarrier r = Mbarrier::of(word);
+  std::string missing;
+  if (r.pending != 0) missing = fmt::format("{} of {} arrivals", r.pending, r.expected);
+  if (r.bytes > 0) missing += fmt::format("{}{} announced bytes", missing.empty() ? "" : " and ", r.bytes);
+  return fmt::format(" waits at {} for the phase of the mbarrier {} to end: {} are missing", line, object,
+                     missing);
+}
+
 // The line in the file of the kernel, without the functions of other files that it calls. If it belongs to a
 // function of this file, the line in the kernel where that was called, too.
 std::string line_of(const std::vector<SourcePlace>& places) {
@@ -126,12 +139,12 @@ std::string name_change(const HangScene& scene, const Block& block, const Polls:
                      line_of(places_of(program, program.ops[change->op])), fate);
 }
 
-// The running groups of a block: what each of them reads.
-std::vector<std::string> describe_polls(const HangScene& scene, const Polls& polls, Block& block,
-                                        Hang& hang) {
+// The running groups of a block: their threads, and what each of them reads.
+std::vector<std::pair<std::string, std::string>> describe_polls(const HangScene& scene, const Polls& polls,
+                                                                Block& block, Hang& hang) {
   const Program& program = *scene.worker.program;
   const LaunchRequest& launch = *scene.worker.launch;
-  std::vector<std::string> groups;
+  std::vector<std::pair<std::string, std::string>> groups;
   for (Warp& w : block.warps) {
     for (const Group& g : w.groups) {
       if (g.wait != Wait::none) continue;
@@ -154,26 +167,26 @@ std::vector<std::string> describe_polls(const HangScene& scene, const Polls& pol
           hang.op = look->op;
           hang.lanes = same;
         }
-        std::string text = name_threads(launch, block, w, same);
+        std::string text;
         if (look == nullptr) {
           text += fmt::format(" still runs at {}, and reads no memory that other threads could change",
                               line_of(places_of(program, b.function, b.ptx_index)));
         } else {
           const Arena& arena = *scene.worker.arena;
           const std::string object = describe_address(program, arena, look->address, look->op->width);
-          text += object.starts_with("grid barrier")
-                      ? fmt::format(" waits in grid.sync() at {} for the other blocks of the grid",
-                                    line_of(places_of(program, *look->op)))
-                      : describe_read(line_of(places_of(program, *look->op)), object, look->strong,
-                                      print_value(memory_at(arena, block, look->address, look->op->width),
-                                                  look->op->width),
+          const std::string line = line_of(places_of(program, *look->op));
+          const std::byte* const memory = memory_at(arena, block, look->address, look->op->width);
+          text += look->op->kind == OpKind::mbarrier ? describe_mbarrier(line, object, value_at(memory, 8))
+                  : object.starts_with("grid barrier")
+                      ? fmt::format(" waits in grid.sync() at {} for the other blocks of the grid", line)
+                      : describe_read(line, object, look->strong, print_value(memory, look->op->width),
                                       name_change(scene, block, *look));
         }
         if (first && scene.worker.arena->contains(look->address)) {
           hang.address = look->address;
-          hang.wait = text;
+          hang.wait = name_threads(launch, block, w, same) + text;
         }
-        groups.push_back(std::move(text));
+        groups.emplace_back(name_threads(launch, block, w, same), std::move(text));
       }
     }
   }
@@ -218,16 +231,20 @@ Hang describe_hang(const HangScene& scene) {
 
   Hang hang;
   std::string& text = hang.text;
-  std::size_t n_described = 0;
+  if (scene.n_started != 0 && scene.n_started < scene.n_blocks)
+    text = fmt::format("; {} of {} blocks have not started, since there is no room until others end",
+                       scene.n_blocks - scene.n_started, scene.n_blocks);
+  std::size_t n_described = 0, n_said = 0, n_more = 0;
+  std::set<std::string> said;
   for (Block* block : blocks) {
     if (n_described == kMaxListed) break;
     if (block->live_threads == 0) continue;
     ++n_described;
-    const std::vector<std::string> groups = describe_polls(scene, polls, *block, hang);
-    constexpr std::size_t kMaxPolls = 2;
-    for (std::size_t k = 0; k < std::min(groups.size(), kMaxPolls); ++k) text += "; " + groups[k];
-    if (groups.size() > kMaxPolls)
-      text += fmt::format("; {} more like these in block {}", groups.size() - kMaxPolls, block->linear);
+    for (const auto& [threads, what] : describe_polls(scene, polls, *block, hang))
+      if (n_said < kMaxSaid && said.insert(what).second)
+        text += "; " + threads + what, ++n_said;
+      else
+        ++n_more;
     if (const std::string waits = describe_waits(*block, false); !waits.empty())
       text += fmt::format("; in block {}, {}", block->linear, waits);
   }
@@ -239,12 +256,10 @@ Hang describe_hang(const HangScene& scene) {
       }
   if (blocks.size() > n_described)
     text += fmt::format("; {} more blocks have not ended either", blocks.size() - n_described);
+  if (n_more > 0) text += fmt::format("; {} more group(s) of threads of these blocks wait, too", n_more);
   if (scene.n_started == 0) return hang;
   const std::uint64_t n_ended = scene.n_started - blocks.size();
   if (n_ended > 0) text += fmt::format("; {} of {} blocks have ended", n_ended, scene.n_blocks);
-  if (scene.n_started < scene.n_blocks)
-    text += fmt::format("; {} have not started, since there is no room for them until others end",
-                        scene.n_blocks - scene.n_started);
   return hang;
 }
 

@@ -50,6 +50,20 @@ TEST(Hangs, WatchdogEndsAnEndlessKernel) {
   EXPECT_NE(Device::text_of(t.device.findings()).text.find("time-limit (execution)"), std::string::npos);
 }
 
+// With checkers the limit is far higher, but not after they have found an error.
+TEST(Hangs, AnErrorShortensTheLimit) {
+  DeviceOptions options = TestDevice::one_thread();
+  options.watchdog_seconds = 4;
+  options.patience = ~std::uint64_t{0};
+  TestDevice t(ptx(), options);
+  t.device.set_mode(kAllChecks);
+  auto out = t.array<int>(64);
+  const auto r = t.try_launch("races_and_never_ends", 1, 64, out);
+  EXPECT_EQ(r.fault, Fault::launch_timeout);
+  EXPECT_NE(r.text.find("has not ended after 1."), std::string::npos) << r.text;
+  EXPECT_NE(Device::text_of(t.device.findings()).text.find("shared-race"), std::string::npos);
+}
+
 // Unlimited patience must stay unlimited after a block has ended.
 TEST(Hangs, UnlimitedPatienceDoesNotOverflow) {
   DeviceOptions options = TestDevice::one_thread();
@@ -103,6 +117,22 @@ TEST(Progress, LetsLaunchesWithProgressFinish) {
       const auto r = run_patiently(kernel, {{40, 1, 1}, {64, 1, 1}}, mode, 1 << 12, 1);
       EXPECT_EQ(r.fault, Fault::none) << kernel << ": " << r.text;
     }
+}
+
+// Only the threads of a block can complete its mbarriers, so this is known long before the patience ends.
+TEST(Progress, EndsBlocksThatWaitForTheirOwnMbarriers) {
+  for (const std::uint32_t mode : kModes)
+    for (const auto& [kernel, missing] : {std::pair{"bytes_never_come", " 1024 announced bytes"},
+                                          std::pair{"one_arrival_is_missing", " 1 of 65 arrivals"}}) {
+      const auto r = run_patiently(kernel, {{40, 1, 1}, {64, 1, 1}}, mode, ~std::uint64_t{0}, 2);
+      EXPECT_EQ(r.fault, Fault::launch_timeout) << kernel;
+      EXPECT_NE(r.text.find(missing), std::string::npos) << r.text;
+      EXPECT_NE(r.text.find("of block 1 and 31 more"), std::string::npos) << r.text;
+    }
+  for (const std::uint32_t mode : kModes) {
+    const auto r = run_patiently("one_warp_is_late", {{2, 1, 1}, {96, 1, 1}}, mode, ~std::uint64_t{0}, 1);
+    EXPECT_EQ(r.fault, Fault::none) << r.text;
+  }
 }
 
 LaunchResult run_scattered(const char* kernel, std::uint32_t n_blocks, std::uint32_t mode,
@@ -218,7 +248,7 @@ TEST(Hangs, ReportBlocksThatHaveNotStarted) {
   auto flag = t.array<int>(1);
   const auto r = t.try_launch("never_ends", 100, 1024, flag);
   EXPECT_EQ(r.fault, Fault::launch_timeout);
-  EXPECT_SAYS(r.text, "have not started, since there is no room for them");
+  EXPECT_SAYS(r.text, "of 100 blocks have not started, since there is no room");
 }
 
 }  // namespace

@@ -54,6 +54,14 @@ KERNEL never_ends_but_for_block_0(const int* flag) {
   }
 }
 
+KERNEL races_and_never_ends(int* out) {
+  __shared__ int s_limit;
+  if (threadIdx.x == 0) s_limit = 1;
+  const int limit = static_cast<volatile int&>(s_limit);
+  for (unsigned x = threadIdx.x | 1; x != 0; x = x * 3 % 64 | 1) asm volatile("" : "+r"(x));
+  out[threadIdx.x] = limit;
+}
+
 KERNEL loops_for_nothing(const int* place, int* out) {
   unsigned x = threadIdx.x | 1;
   while (x != 0) {
@@ -131,6 +139,81 @@ KERNEL lead_in_chain(int* next, int* place, int* most) {
   __threadfence();
   atomicMax(most, atomicAdd(next, 0) - b);
   static_cast<volatile int*>(place)[b] = 1;
+}
+
+// mbarriers of 64 bits, with a loop that reads a clock, as that of <cuda/barrier>.
+class Mbarrier {
+ public:
+  explicit __device__ Mbarrier(unsigned long long* word)
+      : at_(static_cast<unsigned>(__cvta_generic_to_shared(word))) {}
+  __device__ void init(unsigned n) const {
+    asm volatile("mbarrier.init.shared.b64 [%0], %1;" ::"r"(at_), "r"(n) : "memory");
+  }
+  __device__ void expect(unsigned n_bytes) const {
+    asm volatile("mbarrier.expect_tx.relaxed.cta.shared.b64 [%0], %1;" ::"r"(at_), "r"(n_bytes) : "memory");
+  }
+  __device__ unsigned long long arrive() const {
+    unsigned long long state;
+    asm volatile("mbarrier.arrive.shared.b64 %0, [%1];" : "=l"(state) : "r"(at_) : "memory");
+    return state;
+  }
+  __device__ void wait(unsigned long long state) const {
+    const long long start = clock64();
+    for (int polls = 0; !ended(state); ++polls)
+      if (polls > 16 && clock64() - start > (1ll << 40)) __nanosleep(1000);
+  }
+
+ private:
+  __device__ bool ended(unsigned long long state) const {
+    int yes;
+    asm volatile("{ .reg .pred p; mbarrier.try_wait.shared.b64 p, [%1], %2; selp.b32 %0, 1, 0, p; }"
+                 : "=r"(yes)
+                 : "r"(at_), "l"(state)
+                 : "memory");
+    return yes != 0;
+  }
+  unsigned at_;
+};
+
+// Every other block waits for bytes that nothing copies, or for a thread that never arrives.
+template <bool kBytes>
+__device__ void lacks(int* out) {
+  __shared__ unsigned long long s_word;
+  const Mbarrier barrier(&s_word);
+  const bool faulty = blockIdx.x % 2 != 0;
+  if (threadIdx.x == 0) barrier.init(blockDim.x + (faulty && !kBytes ? 1 : 0));
+  __syncthreads();
+  if (faulty && kBytes && threadIdx.x == 0) barrier.expect(1024);
+  barrier.wait(barrier.arrive());
+  out[blockIdx.x * blockDim.x + threadIdx.x] = 1;
+}
+KERNEL bytes_never_come(int*, int* out) {
+  lacks<true>(out);
+}
+KERNEL one_arrival_is_missing(int*, int* out) {
+  lacks<false>(out);
+}
+
+// The last warp computes, or polls global memory, while the others wait for it.
+KERNEL one_warp_is_late(volatile int* place, int* out) {
+  __shared__ unsigned long long s_word;
+  const Mbarrier barrier(&s_word);
+  if (threadIdx.x == 0) barrier.init(blockDim.x);
+  __syncthreads();
+  unsigned x = threadIdx.x;
+  if (threadIdx.x >= blockDim.x - 32) {
+    for (int k = 0; k < 200000; ++k) {
+      x = x * 1664525u + 1013904223u;
+      asm volatile("" : "+r"(x));
+    }
+    if (blockIdx.x == 0)
+      while (place[0] != 1) {
+      }
+    else
+      place[0] = 1;
+  }
+  barrier.wait(barrier.arrive());
+  out[blockIdx.x * blockDim.x + threadIdx.x] = static_cast<int>(x);
 }
 
 KERNEL computes_for_long(const int* place, int* out) {

@@ -119,6 +119,7 @@ void ProgressWatch::before(Warp& w, const MicroOp& op) {
   }
   const bool writes = op.kind != OpKind::load;
   const bool looks = op.kind != OpKind::store && op.dst[0] != MicroOp::kNoSlot;
+  looks_elsewhere_ = looks_elsewhere_ || op.kind != OpKind::mbarrier;
   const Addresses a = addresses_of(w, op);
   const Arena& arena = *worker_.arena;
   for (std::uint32_t m = w.mask; m != 0; m &= m - 1) {

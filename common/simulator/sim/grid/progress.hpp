@@ -29,6 +29,8 @@ class ProgressWatch final : public CompositeObserver {
   enum class Verdict : std::uint8_t { gets_on, polls, repeats };
   // `turn` runs the block for one turn and returns whether it has ended.
   Verdict watch(Block& block, const std::function<bool()>& turn);
+  // Whether the blocks have read memory that other blocks can change.
+  bool looks_elsewhere() const { return looks_elsewhere_; }
 
   void before(Warp& w, const MicroOp& op) override;
   void threads_exit(Warp& w, const Group& g, const BasicBlock& b) override;
@@ -44,6 +46,7 @@ class ProgressWatch final : public CompositeObserver {
   Observer* const inner_;
   bool changed_ = false;  // global memory has changed, or something happened that cannot be undone
   bool wanders_ = false;  // a polling thread has read another address than before
+  bool looks_elsewhere_ = false;
   std::unordered_map<std::uint64_t, std::uint64_t> looks_;  // by op, warp and lane: the address
   struct Cell {
     const std::byte* memory;

@@ -39,6 +39,8 @@ void add_worker(GridOutcome& o, const Worker& w) {
   o.counters.partial_sectors += w.partial_sectors;
   o.counters.global_atomic_passes += w.atomic_passes;
   o.output += w.output;
+  o.printed_bytes += w.printed_bytes;
+  o.recursion_bytes = std::max(o.recursion_bytes, w.recursion_bytes);
 }
 
 // Whether the hardware combines the lanes that have the same address. In shared memory, an addition of the

@@ -16,8 +16,8 @@ void for_lanes(const Warp& w, const Each& each) {
   for (std::uint32_t m = w.mask; m != 0; m &= m - 1) each(std::countr_zero(m));
 }
 
-// Calls `each(lane, word)` for the words of 4 bytes that the op accesses, and for the position of an access of
-// fewer bytes.
+// Calls `each(lane, word)` for the words of 4 bytes that the op accesses, and for the position of an access
+// of fewer bytes.
 template <typename Each>
 void for_words(const Warp& w, const MicroOp& op, const std::uint64_t* at, const Each& each) {
   const std::uint64_t bytes = std::uint64_t{op.width} * op.count;
@@ -43,8 +43,8 @@ bool looks_again(Warp& w, const MicroOp& op, const std::uint64_t* at) {
 }
 
 // What kind of write a lane's access is. Increments, and additions of one sign, give the same result in any
-// order; their results are taken for tickets. Accesses of other kinds (kOther), and additions of nothing, come
-// after what another block wrote.
+// order; their results are taken for tickets. Accesses of other kinds (kOther), and additions of nothing,
+// come after what another block wrote.
 enum WriteKind : std::uint8_t { kOther, kNothing, kIncrement, kDecrement, kAddition, kSubtraction };
 auto kinds_of(Warp& w, const MicroOp& op) {
   const ptx::Instruction& i = w.program->functions[op.function].source->instructions[op.ptx_index];

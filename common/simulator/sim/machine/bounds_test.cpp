@@ -51,45 +51,6 @@ void expect_refused(const std::string& ptx, const std::string& why) {
   EXPECT_NE(result.text.find(why), std::string::npos) << result.text;
 }
 
-// --- st.async ----------------------------------------------------------------------------------------------
-
-// The destination is at byte n of 24; the mbarrier expects 16 bytes.
-std::string stores_at(const std::string& form, const std::string& values, const std::string& barrier) {
-  return kernel(
-      "  mov.u64 %rd1, 0;\n  st.shared.u64 [%r1], %rd1;\n  st.shared.u64 [%r1+8], %rd1;\n"
-      "  st.shared.u64 [%r1+16], %rd1;\n  mbarrier.init.shared.b64 [%r1], 2;\n"
-      "  mbarrier.expect_tx.relaxed.cta.shared::cta.b64 [%r1], 64;\n  add.u32 %r2, %r1, %r0;\n" +
-      std::string("  st.async.weak.shared::cluster.mbarrier::complete_tx::bytes") + form + " [%r2], " +
-      values + ", [" + barrier + "];\n  ld.shared.u32 %r3, [%r1+20];\n  st.global.u32 [%rd0], %r3;\n");
-}
-
-TEST(MemorySafety, AsyncVectorStoreMustEndInSharedMemory) {
-  Bench run(stores_at(".v4.b32", "{%r0, %r0, %r0, %r0}", "%r1"));
-  EXPECT_EQ(run(16).fault, Fault::illegal_address);
-  EXPECT_EQ(run.finding().kind, "out-of-bounds-shared");
-  EXPECT_NE(run.finding().message.find("past the end of the block's 24 bytes"), std::string::npos)
-      << run.finding().message;
-  EXPECT_EQ(Bench(stores_at(".v2.b64", "{%rd0, %rd0}", "%r1"))(16).fault, Fault::illegal_address);
-  EXPECT_EQ(Bench(stores_at(".b64", "%rd0", "%r1"))(16).fault, Fault::none);
-}
-
-TEST(MemorySafety, AsyncStoreNeedsOnlyItsOwnAlignment) {
-  Bench run(stores_at(".b32", "%r0", "%r1"));
-  EXPECT_EQ(run(20).fault, Fault::none);
-  EXPECT_EQ(run.out[0], 20u);
-  EXPECT_EQ(Bench(stores_at(".v2.b32", "{%r0, %r0}", "%r1"))(12).fault, Fault::misaligned_address);
-}
-
-TEST(MemorySafety, AsyncStoresBarrierMustLieInTheBlock) {
-  for (const char* barrier : {"%r1+24", "%r1+16777216", "%r1+16777200", "%r1+4294967288", "%r1+33554432"}) {
-    Bench run(stores_at(".b64", "%rd0", barrier));
-    EXPECT_EQ(run(8).fault, Fault::illegal_address) << barrier;
-    EXPECT_NE(run.finding().message.find("the mbarrier of st.async"), std::string::npos)
-        << run.finding().message;
-  }
-  EXPECT_EQ(Bench(stores_at(".b64", "%rd0", "%r1+4"))(8).fault, Fault::misaligned_address);
-}
-
 // --- copies ------------------------------------------------------------------------------------------------
 
 TEST(MemorySafety, CopiesAndTheirBarriersStayInTheBlock) {
@@ -120,6 +81,16 @@ TEST(MemorySafety, CopyFaultsIfItsMemoryWasFreed) {
   const LaunchResult result = run();
   EXPECT_EQ(result.fault, Fault::illegal_address);
   EXPECT_NE(result.text.find("has been freed"), std::string::npos) << result.text;
+}
+
+TEST(MemorySafety, MisalignedAccessesNameTheirByte) {
+  for (const auto& [access, where] : {std::pair{"st.shared.v2.u32 [%r1+4], {%r0, %r0};", "dynamic[1]"},
+                                      {"cp.async.ca.shared.global [%r1+4], [%rd0], 8;", "dynamic at byte 4"},
+                                      {"cp.async.ca.shared.global [%r1], [%rd0+4], 8;", "byte 4 of 256"}}) {
+    Bench run(kernel(std::string("  ") + access + "\n"), kAllChecks);
+    EXPECT_EQ(run().fault, Fault::misaligned_address) << access;
+    EXPECT_NE(run.finding().message.find(where), std::string::npos) << run.finding().message;
+  }
 }
 
 // --- local memory, parameters, frames ----------------------------------------------------------------------
@@ -241,12 +212,6 @@ TEST(MemorySafety, SurfaceRowsMayBeShorterThanAnAccess) {
     EXPECT_EQ(t.result.fault, Fault::illegal_address) << how;
     EXPECT_EQ(t.run.out[0], 7u);
   }
-}
-
-TEST(MemorySafety, CubesOfObjectsWithOneFaceReadThatFace) {
-  const TextureRun t("tex.cube.v4.f32.f32 {%f4, %f5, %f6, %f7}, [%rd0, {%f0, %f1, %f0, %f0}]",
-                     TextureDescriptor::kTextureMark, 32);
-  EXPECT_EQ(t.result.fault, Fault::none) << t.result.text;
 }
 
 // --- printf ------------------------------------------------------------------------------------------------

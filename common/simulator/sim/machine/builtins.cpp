@@ -112,7 +112,8 @@ std::string bounded(const std::string& specification, char kind) {
 
 int print(Warp& w, int lane, const CallSite& site) {
   const std::string format = text_at(w, lane, argument<std::uint64_t>(w, lane, site, 0));
-  std::uint64_t next = argument<std::uint64_t>(w, lane, site, 1);
+  const auto arguments = argument<std::uint64_t>(w, lane, site, 1);
+  std::uint64_t next = arguments;
   const auto take = [&]<typename T>(T value) {
     next = (next + sizeof(T) - 1) / sizeof(T) * sizeof(T);
     std::memcpy(&value, readable(w, lane, next, sizeof(T)), sizeof(T));
@@ -184,9 +185,9 @@ int print(Warp& w, int lane, const CallSite& site) {
     }
     k = end + 1;
   }
+  w.worker->printed_bytes += sizeof(void*) + next - arguments;  // the buffer holds the format's address, too
   if (drops) return conversions;
   w.worker->output += out;
-  if (print_listener != nullptr) print_listener(w, lane, out);
   return conversions;
 }
 
@@ -204,8 +205,8 @@ int print(Warp& w, int lane, const CallSite& site) {
 
 namespace {
 
-// Kernels that kernels launch (CUDA C++ Programming Guide, "CUDA Dynamic Parallelism"). They run when the grid
-// that launches them has ended.
+// Kernels that kernels launch (CUDA C++ Programming Guide, "CUDA Dynamic Parallelism"). They run when the
+// grid that launches them has ended.
 constexpr std::uint64_t kParameterBytes = 4096;
 constexpr std::uint64_t kTailLaunch = 3;  // cudaStreamTailLaunch
 

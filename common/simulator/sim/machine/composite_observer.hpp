@@ -76,6 +76,9 @@ class CompositeObserver : public Observer, public KeepsHistory {
   void stuck(Block& b) override { tell(&Observer::stuck, b); }
   void faulted(Block& b) override { tell(&Observer::faulted, b); }
   void launch_ends() override { tell(&Observer::launch_ends); }
+  bool knows_an_error() const override {
+    return std::any_of(all_.begin(), all_.end(), [](const Observer* o) { return o->knows_an_error(); });
+  }
   // The history of the first observer that has one.
   WriteHistory* history() override {
     for (Observer* o : all_)

@@ -83,6 +83,8 @@ std::string element_of(const Allocation& a, std::uint64_t address, std::uint32_t
   const std::uint64_t n = a.size / bytes;
   const std::uint64_t index = (address - a.base) / bytes;
   if (n == 1 && !a.name.empty()) return title(a);
+  if (bytes == element_bytes && (address - a.base) % bytes != 0)
+    return fmt::format("{}, byte {} of {}", title(a), address - a.base, a.size);
   return fmt::format("{}, element {} of {}{}", title(a), index, n, index < n ? "" : " (past its end)");
 }
 
@@ -109,7 +111,8 @@ std::string shared_object(const Program& program, std::uint64_t offset, std::uin
   const std::uint32_t bytes =
       best->element_bytes == 1 && element_bytes != 0 ? element_bytes : best->element_bytes;
   if (best->size == bytes) return plain_name(best->name);
-  if (bytes == 1 && element_bytes == 0) return fmt::format("{} at byte {}", plain_name(best->name), within);
+  if ((bytes == 1 && element_bytes == 0) || within % bytes != 0)
+    return fmt::format("{} at byte {}", plain_name(best->name), within);
   return fmt::format("{}[{}]", plain_name(best->name), within / bytes);
 }
 
@@ -154,7 +157,11 @@ std::string describe_address(const Program& program, const Arena& arena, std::ui
   if (address >= kSharedWindow && address < kSharedWindow + kWindowSize)
     return shared_object(program, address - kSharedWindow, element_bytes);
   if (address >= kLocalWindow && address < kLocalWindow + kWindowSize)
-    return byte_of("local", address - kLocalWindow);
+    return byte_of("local", address - kLocalWindow) +
+           (std::ranges::any_of(origins, [](std::uint64_t at) { return at - kLocalWindow < kWindowSize; })
+                ? ": the kernel's argument is a pointer to a local variable, which only the thread that has "
+                  "it can access, no kernel that this thread launches (pass memory of malloc or cudaMalloc)"
+                : "");
   if (address < 4096) return describe_null(arena);
   if (const Allocation* a = arena.describe(address); a != nullptr && address - a->base < a->size)
     return element_of(*a, address, element_bytes);

@@ -17,9 +17,9 @@ using u8 = std::uint8_t;
 using u32 = std::uint32_t;
 
 // Routes of the sources' bits, and tables of lop3, by family.
-const std::map<std::string_view, u8> kRoutes = {
-    {"mov", 1},  {"pack", 2}, {"high", 1}, {"shl", 1},  {"shr", 1},  {"bfe", 1},  {"bfi", 2},
-    {"prmt", 2}, {"shf", 2},  {"shfl", 1}, {"brev", 1}, {"selp", 2}, {"szext", 1}};
+const std::map<std::string_view, u8> kRoutes = {{"mov", 1}, {"pack", 2}, {"high", 1}, {"shl", 1},
+                                                {"shr", 1}, {"bfe", 1},  {"bfi", 2},  {"prmt", 2},
+                                                {"shf", 2}, {"shfl", 1}, {"brev", 1}, {"selp", 2}};
 const std::map<std::string_view, u8> kLogic = {
     {"and", 0xc0}, {"or", 0xfc}, {"xor", 0x3c}, {"not", 0x0f}, {"lop3", 0}};
 const std::map<std::string_view, u8> kTypeBits = {

@@ -13,6 +13,7 @@ constexpr bool is_plain(OpKind kind) {
   switch (kind) {
     case OpKind::move:
     case OpKind::combine:
+    case OpKind::divide:
     case OpKind::load:
     case OpKind::store:
     case OpKind::atomic:

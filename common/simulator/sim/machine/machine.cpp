@@ -164,7 +164,10 @@ void enter(Warp& w, int lane, std::uint32_t call, const CallSite& site, std::uin
   const std::uint32_t caller_base = w.frame_base[lane];
   const std::uint32_t base = caller_base + program.functions[b.function].frame_bytes;
   const bool again = is_active(w, lane, callee, b.function);
-  if (again) spill(w, lane, f);
+  if (again) {
+    spill(w, lane, f);
+    w.worker->recursion_bytes = std::max<std::uint64_t>(w.worker->recursion_bytes, base + f.frame_bytes);
+  }
   std::byte* memory = local_of(w, lane);
   const std::size_t n = std::min(site.arguments.size(), f.parameter_offsets.size());
   for (std::size_t k = 0; k < n; ++k)

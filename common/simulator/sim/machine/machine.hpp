@@ -48,8 +48,8 @@ void begin_warp(Warp& w, Block& block, std::uint32_t number, std::uint32_t n_thr
 std::vector<SourcePlace> places_of(const Program& program, const MicroOp& op);
 std::vector<SourcePlace> places_of(const Program& program, std::uint32_t function, std::uint32_t ptx_index);
 // The innermost position in the file of the kernel itself, that is, the line that its author wrote. If the
-// kernel is the toolkit's, the innermost one in a file of the author's: a lambda passed to Thrust, for example.
-// Default-initialised if `places` is empty.
+// kernel is the toolkit's, the innermost one in a file of the author's: a lambda passed to Thrust, for
+// example. Default-initialised if `places` is empty.
 SourcePlace own_place(const std::vector<SourcePlace>& places);
 // The positions as text: "scan.cu:31 (in tile.cuh:7)".
 std::string one_line(const std::vector<SourcePlace>& places);

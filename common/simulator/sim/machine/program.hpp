@@ -29,6 +29,7 @@ using Handler = void (*)(Warp&, const MicroOp&);
 enum class OpKind : std::uint8_t {
   move,
   combine,
+  divide,  // of integers: `combine`, with a divisor that may be 0
   load,
   store,
   atomic,

@@ -130,7 +130,8 @@ class Values {
       for (int k = 0; k < std::max<int>(op.n_src, 1) && k < 4; ++k) {
         if (!ValueSlot::source(op, k).exists() || std::find(op.src, op.src + k, op.src[k]) != op.src + k)
           continue;
-        first = op.kind == OpKind::combine ? combine(first, whole(k)) : join(first, whole(k));
+        first = op.kind == OpKind::combine || op.kind == OpKind::divide ? combine(first, whole(k))
+                                                                        : join(first, whole(k));
       }
       second = first;
     }

@@ -295,6 +295,8 @@ class Observer {
   // A fault in this block has ended the launch. This block and later ones run no further.
   virtual void faulted(Block&) {}
   virtual void launch_ends() {}
+  // Whether a fault of the program is known already. Callable while the launch runs.
+  virtual bool knows_an_error() const { return false; }
 
  protected:
   void set_looks_after(bool looks_after) { looks_after_ = looks_after; }
@@ -343,10 +345,11 @@ struct Worker {
   std::uint64_t lines = 0, near_sectors = 0, filled_sectors = 0, dirty_sectors = 0, partial_sectors = 0;
   std::uint64_t atomic_passes = 0;
   HotSpots hot_spots;
-  Counters seen;                      // by add_turn(), at the end of the last turn
-  std::uint32_t storages = 0;         // Block objects made so far
-  const Warp* launch_warp = nullptr;  // the warp that runs, for diagnostics
-  std::string output;                 // of printf, in order
+  Counters seen;                                         // by add_turn(), at the end of the last turn
+  std::uint32_t storages = 0;                            // Block objects made so far
+  const Warp* launch_warp = nullptr;                     // the warp that runs, for diagnostics
+  std::string output;                                    // of printf, in order
+  std::uint64_t printed_bytes = 0, recursion_bytes = 0;  // as in LaunchResult
 
   // The allocations accessed last, indexed by op: most accesses go to the same allocation as the last one of
   // the same op.

@@ -60,8 +60,8 @@ class Arena {
   const Allocation* find(std::uint64_t address) const;
   // The allocation that contained `address` last before it was freed, or nullptr.
   const Allocation* find_freed(std::uint64_t address) const;
-  // The live allocation or part of a confined one closest to `address`, below or above it, or nullptr. Variables created by the
-  // compiler count only if they are adjacent.
+  // The live allocation or part of a confined one closest to `address`, below or above it, or nullptr.
+  // Variables created by the compiler count only if they are adjacent.
   const Allocation* nearest(std::uint64_t address) const;
   // Memory outside of the arena.
   void set_others(std::vector<OtherMemory> others);

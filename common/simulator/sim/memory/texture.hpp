@@ -18,7 +18,7 @@ struct TextureDescriptor {
 
   std::uint64_t mark = 0;
   std::uint64_t base = 0;                           // of the texels
-  std::uint64_t row_bytes = 0, slice_bytes = 0;     // stride of rows, stride of slices (or layers, or faces)
+  std::uint64_t row_bytes = 0, slice_bytes = 0;     // stride of rows, stride of slices (or layers)
   std::uint32_t width = 1, height = 1, slices = 1;  // in elements
   std::uint32_t channels = 1, channel_bits = 32;
   ChannelKind kind = ChannelKind::is_float;
@@ -26,14 +26,13 @@ struct TextureDescriptor {
   bool filters = false;          // linear filtering
   bool normalised = false;       // coordinates from 0 to 1
   bool reads_fractions = false;  // integers are read as numbers from 0 (or −1) to 1
-  bool is_srgb = false;
-  bool is_memory = false;  // linear memory, no array: reads beyond the end give 0
+  bool is_memory = false;        // linear memory, no array: reads beyond the end give 0
   float border[4] = {0, 0, 0, 0};
 
   std::uint32_t element_bytes() const { return channels * channel_bits / 8; }
 };
 
-enum class Geometry : std::uint8_t { line, plane, volume, lines, planes, cube };
+enum class Geometry : std::uint8_t { line, plane, volume, lines, planes };
 // The behaviour of out-of-range accesses to a surface.
 enum class Beyond : std::uint8_t { trap, clamp, zero };
 
@@ -41,21 +40,17 @@ enum class Beyond : std::uint8_t { trap, clamp, zero };
 struct TextureForm {
   Geometry geometry = Geometry::line;
   bool whole_coordinates = false;     // .s32
-  bool gathers = false;               // tld4
-  std::uint8_t component = 0;         // tld4: the gathered component
   std::uint8_t bytes = 4, count = 1;  // surfaces: bytes and number of elements
   Beyond beyond = Beyond::trap;
 
   constexpr std::int64_t packed() const {
-    return static_cast<int>(geometry) | whole_coordinates << 4 | gathers << 5 | component << 6 | bytes << 8 |
-           count << 16 | static_cast<int>(beyond) << 20;
+    return static_cast<int>(geometry) | whole_coordinates << 4 | bytes << 8 | count << 16 |
+           static_cast<int>(beyond) << 20;
   }
   static constexpr TextureForm from_packed(std::int64_t p) {
     TextureForm f;
     f.geometry = static_cast<Geometry>(p & 15);
     f.whole_coordinates = (p >> 4 & 1) != 0;
-    f.gathers = (p >> 5 & 1) != 0;
-    f.component = static_cast<std::uint8_t>(p >> 6 & 3);
     f.bytes = static_cast<std::uint8_t>(p >> 8 & 31);
     f.count = static_cast<std::uint8_t>(p >> 16 & 7);
     f.beyond = static_cast<Beyond>(p >> 20 & 3);

@@ -82,10 +82,9 @@ Observer* Observers::begin(std::uint32_t mode, const Program& program, const Lau
   composite_.reset();
   // A thread that gets an old value polls once more, so counters and traces would depend on the schedule's
   // seed.
-  if ((mode & kRacecheck) != 0)
-    racecheck()->give_old_values(
-        (mode & (kCounters | kDataflow | kTrace)) == 0 && Racecheck::may_get_old_values(program, launch),
-        schedule_seed);
+  gives_old_values_ = (mode & kRacecheck) != 0 && (mode & (kCounters | kDataflow | kTrace)) == 0 &&
+                      Racecheck::may_get_old_values(program, launch);
+  if ((mode & kRacecheck) != 0) racecheck()->give_old_values(gives_old_values_, schedule_seed);
   if ((mode & kAllChecks) != 0) {
     std::vector<KernelChecker*> checkers = checkers_.of(mode);
     if ((mode & kHostcheck) != 0) checkers.push_back(&recorder_);
@@ -105,11 +104,9 @@ Observer* Observers::begin(std::uint32_t mode, const Program& program, const Lau
 std::vector<Observer*> Observers::begin_parallel(std::uint32_t mode, const Program& program,
                                                  const LaunchRequest& launch, int host_threads) {
   const bool checks_alone = (mode & kRacecheck) != 0 && (mode & (kDataflow | kTrace)) == 0;
-  if (attachment != nullptr || host_threads < 2 || !checks_alone || !shortcuts_ ||
-      !ParallelChecks::suits(program, launch))
-    return {};
+  if (attachment != nullptr || !checks_alone || !shortcuts_ || gives_old_values_) return {};
   if (parallel_ == nullptr) parallel_ = std::make_unique<ParallelChecks>(arena_);
-  return parallel_->begin(mode, static_cast<std::size_t>(host_threads), checkers_,
+  return parallel_->begin(mode, static_cast<std::size_t>(host_threads), program, launch, checkers_,
                           (mode & kInitcheck) != 0 ? initcheck_ : nullptr);
 }
 

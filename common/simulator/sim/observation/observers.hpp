@@ -74,7 +74,7 @@ class Observers {
   std::unique_ptr<Observer> checks_, composite_;  // for the current launch
   Footprint footprint_;                           // of the current launch
   FootprintRecorder recorder_{footprint_};
-  bool counts_dataflow_ = false;
+  bool counts_dataflow_ = false, gives_old_values_ = false;
   bool ran_unwatched_ = false;  // kernels have run since initcheck last observed a launch
 };
 

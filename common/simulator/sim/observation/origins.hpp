@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 // Where values come from: for each register, the array elements from which its value was computed. A trace
-// draws arrows from them. An operation unites the origins of its operands; guards, branches and addresses have
-// no influence. When a value is stored, or exchanged between lanes, it becomes an origin itself: its register
-// then has this place as its only origin.
+// draws arrows from them. An operation unites the origins of its operands; guards, branches and addresses
+// have no influence. When a value is stored, or exchanged between lanes, it becomes an origin itself: its
+// register then has this place as its only origin.
 // For small inputs. A set has at most kMax places; further ones are omitted.
 #pragma once
 

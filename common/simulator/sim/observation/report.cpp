@@ -5,8 +5,11 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <cctype>
+#include <cstring>
 #include <functional>
 #include <nlohmann/json.hpp>
+#include <regex>
 #include <set>
 #include <string_view>
 
@@ -202,41 +205,138 @@ bool same_cause(const Finding& a, const Finding& b) {
 
 }  // namespace
 
+namespace {
+
+void replace_all(std::string& text, const std::string& what, std::string_view by) {
+  for (std::size_t at = text.find(what); at != std::string::npos; at = text.find(what, at + by.size()))
+    text.replace(at, what.size(), by);
+}
+
+// Template arguments of more than a few characters become "<…>".
+std::string without_arguments(const std::string& text) {
+  constexpr std::size_t kShort = 16;  // characters
+  std::string out;
+  for (std::size_t at = 0; at < text.size(); ++at) {
+    const bool opens = text[at] == '<' && at > 0 &&
+                       (std::isalnum(static_cast<unsigned char>(text[at - 1])) != 0 || text[at - 1] == '_') &&
+                       !out.ends_with("operator");
+    std::size_t end = at, depth = 0;
+    for (; opens && end < text.size(); ++end) {
+      if (text[end] == '<') ++depth;
+      if (text[end] == '>' && text[end - 1] != '-' && --depth == 0) break;
+    }
+    if (opens && end < text.size() && end - at > kShort) {
+      out += "<…>";
+      at = end;
+    } else {
+      out += text[at];
+    }
+  }
+  return out;
+}
+
+// "cub::DeviceScanKernel<…>": without parameters, which would take the place of what the message says last.
+std::string short_name(const std::string& kernel) {
+  constexpr std::size_t kShort = 60;  // characters
+  std::string name = without_arguments(kernel);
+  if (name.starts_with("void ")) name.erase(0, 5);
+  replace_all(name, "(anonymous namespace)::", "");
+  name.resize(std::min(name.find('('), name.size()));
+  const std::size_t first = name.find("::"), last = name.rfind("::");
+  if (name.size() > kShort && first < last) name.erase(first, last - first);
+  return name;
+}
+
+// The message after a heading with its kernel and its line.
+std::string brief_message(const Finding& f) {
+  std::string text = f.message;
+  if (!f.kernel.empty()) {
+    replace_all(text, f.kernel + ": ", "");
+    replace_all(text, f.kernel, short_name(f.kernel));
+  }
+  if (const SourcePlace place = own_place(f.where); place.line != 0) {
+    const std::string line = file_and_line(place.file, place.line);
+    replace_all(text, place.file + ":", line.substr(0, line.rfind(':') + 1));
+    replace_all(text, " at " + line + " ", " ");
+    replace_all(text, line.substr(0, line.rfind(':') + 1), "line ");
+  }
+  text = without_arguments(text);
+  replace_all(text, "kernel void ", "kernel ");
+  // "line 9 (in line 3)", of a function that is inlined: the inner line, as in the heading.
+  static const std::regex kInlined(R"(line \d+ \(in (line \d+)\))");
+  text = std::regex_replace(text, kInlined, "$1");
+  // Names without parameters, and no functions of other files that a line calls.
+  for (const char* const before : {"kernel ", " (in "})
+    for (std::size_t at = text.find(before); at != std::string::npos; at = text.find(before, at + 1)) {
+      const std::size_t open = text.find('(', at + 1), space = text.find(' ', at + std::strlen(before));
+      const bool is_name = *before == 'k';
+      if (is_name ? open > space : open != at + 1) continue;
+      std::size_t close = open, depth = 0;
+      for (; close < text.size(); ++close)
+        if (text[close] == '(')
+          ++depth;
+        else if (text[close] == ')' && --depth == 0)
+          break;
+      if (close < text.size()) text.erase(is_name ? open : at, close + 1 - (is_name ? open : at));
+    }
+  return text;
+}
+
+std::vector<std::string> lines_of(const std::set<std::pair<std::string, std::uint32_t>>& places,
+                                  const std::string& here) {
+  std::vector<std::string> lines;
+  for (const auto& [file, line] : places)
+    lines.push_back(file == here ? std::to_string(line) : file_and_line(file, line));
+  return lines;
+}
+
+}  // namespace
+
 FindingsText to_text(const std::vector<Finding>& findings) {
   FindingsText all;
-  std::string& text = all.text;
   const auto failed =
       std::find_if(findings.begin(), findings.end(), [](const Finding& f) { return f.kind == "api-error"; });
   std::vector<const Finding*> order = most_telling_first(findings);
+  std::erase_if(order, [](const Finding* f) { return f->kind == kConsequence; });
   for (auto it = order.begin(); it != order.end(); ++it) {
     const Finding* f = *it;
     const auto others = std::stable_partition(it + 1, order.end(),
                                               [&](const Finding* other) { return !same_cause(*f, *other); });
     const bool hint = f->severity == Severity::hint;
     ++(hint ? all.hints : all.errors);
-    text += hint ? "hint: " : "error: ";
-    text += f->kind;
-    text += std::string(" (") + name_of(f->checker) + ")";
-    if (!f->kernel.empty()) text += " in " + f->kernel;
-    if (const SourcePlace place = own_place(f->where); place.line != 0)
-      text += ", " + file_and_line(place.file, place.line);
-    if (f->times > 1) text += ", " + std::to_string(f->times) + " times";
-    text += "\n  " + f->message + "\n";
+    const auto head = [&](const std::string& kernel) {
+      std::string line = fmt::format("{}: {} ({})", hint ? "hint" : "error", f->kind, name_of(f->checker));
+      if (!kernel.empty()) line += " in " + kernel;
+      if (const SourcePlace place = own_place(f->where); place.line != 0)
+        line += ", " + file_and_line(place.file, place.line);
+      if (f->times > 1) line += fmt::format(", {} times", f->times);
+      return line + "\n  ";
+    };
+    std::string rest = "\n";
     if (failed != findings.end() && f > &*failed &&
         (f->checker == Checker::initcheck || f->message.find("a null pointer") != std::string::npos))
-      text +=
+      rest +=
           "  this may be a consequence of the call that failed before: what it should have done is missing\n";
     const SourcePlace here = own_place(f->where);
-    std::set<std::pair<std::string, std::uint32_t>> places;
+    std::set<std::pair<std::string, std::uint32_t>> places, consequences;
     for (auto other = others; other != order.end(); ++other)
       if (const SourcePlace p = own_place((*other)->where); p.file != here.file || p.line != here.line)
         places.emplace(p.file, p.line);
-    std::vector<std::string> lines;
-    for (const auto& [file, line] : places)
-      lines.push_back(file == here.file ? std::to_string(line) : file_and_line(file, line));
-    if (!lines.empty())
-      text += fmt::format("  the same of {} at {} other line{}: {}\n", array_of(f->object), lines.size(),
-                          lines.size() == 1 ? "" : "s", fmt::join(lines, ", "));
+    std::uint64_t n_consequences = 0;
+    for (const Finding& other : findings)
+      if (failed != findings.end() && f == &*failed && other.kind == kConsequence) {
+        n_consequences += other.times;
+        if (const SourcePlace p = own_place(other.where); p.line != 0) consequences.emplace(p.file, p.line);
+      }
+    if (!places.empty())
+      rest += fmt::format("  the same of {} at {} other line{}: {}\n", array_of(f->object), places.size(),
+                          places.size() == 1 ? "" : "s", fmt::join(lines_of(places, here.file), ", "));
+    if (n_consequences > 0)
+      rest += fmt::format("  therefore, {} later call{} failed, too{}{}\n", n_consequences,
+                          n_consequences == 1 ? "" : "s", consequences.empty() ? "" : ", at lines ",
+                          fmt::join(lines_of(consequences, here.file), ", "));
+    all.text += head(f->kernel) + f->message + rest;
+    all.brief.push_back(head(short_name(f->kernel)) + brief_message(*f) + rest);
     order.erase(others, order.end());
   }
   return all;

@@ -56,6 +56,7 @@ struct Report {
 // Findings with the same cause count as one.
 struct FindingsText {
   std::string text;
+  std::vector<std::string> brief;  // of each finding, with short names, and nothing said twice
   std::size_t errors = 0, hints = 0;
 };
 

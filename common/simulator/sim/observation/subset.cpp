@@ -137,7 +137,6 @@ Gaps gaps_of(const Program& program, const LaunchRequest& launch) {
 
 std::string_view instead_of(std::string_view instruction) {
   constexpr std::pair<std::string_view, std::string_view> kAdvice[] = {
-      {"st.async", "an ordinary store, and __syncthreads() before the value is read"},
       {"red.async", "an atomic operation"},
       {"cp.reduce", "atomic operations"},
       {"multimem", "atomic operations, or NCCL for several devices"},
@@ -150,11 +149,8 @@ std::string_view instead_of(std::string_view instruction) {
       {"%is_explicit_cluster", "blockIdx and gridDim"},
       {"%nclusterid", "blockIdx and gridDim"},
       {"tex", "an array in global memory, read with __ldg() or a const __restrict__ pointer"},
-      {"tld4", "an array in global memory"},
       {"suld", "an array in global memory"},
       {"sust", "an array in global memory"},
-      {"suq", "a parameter of the kernel"},
-      {"txq", "a parameter of the kernel"},
       {"clock", "a profiler, which measures kernels from outside"},
       {"mma", "the arithmetic of single threads"},
       {"wmma", "the arithmetic of single threads"},

@@ -53,8 +53,6 @@ TEST(Subset, NamesWhatIsNotFollowed) {
       {"mov.u32 %r1, %smid;", "%smid"},
       {"mov.u32 %r1, %cluster_ctarank;", "clusters"},
       {"mapa.shared::cluster.u32 %r1, %r2, 1;", "other blocks"},
-      {"st.async.weak.shared::cluster.mbarrier::complete_tx::bytes.b32 [%r1], %r2, [%r3];",
-       "asynchronous store"},
       {"mbarrier.init.shared.b64 [%r1], 3;", "mbarrier"},
       {"barrier.cluster.arrive.aligned;", ".cluster"},
       {"ld.shared::cluster.u32 %r1, [%r2];", ".shared::cluster"},

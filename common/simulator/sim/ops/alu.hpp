@@ -107,11 +107,6 @@ struct MadHi {
     return Add::of<T>(MulHi::of<T>(a, b), c);
   }
 };
-struct MadHiSat {
-  static s32 of(s32 a, s32 b, s32 c) {
-    return static_cast<s32>(std::clamp<s64>((s64{a} * b >> 32) + c, INT32_MIN, INT32_MAX));
-  }
-};
 struct MadWide {
   template <typename T>
   static Wider<T> of(T a, T b, Wider<T> c) {
@@ -126,29 +121,6 @@ struct Mul24Lo {
   template <typename T>
   static T of(T a, T b) {
     return MulLo::of<T>(low24(a), low24(b));
-  }
-};
-struct Mul24Hi {
-  template <typename T>
-  static T of(T a, T b) {
-    return static_cast<T>(static_cast<Wider<T>>(low24(a)) * static_cast<Wider<T>>(low24(b)) >> 16);
-  }
-};
-struct Mad24Lo {
-  template <typename T>
-  static T of(T a, T b, T c) {
-    return Add::of<T>(Mul24Lo::of<T>(a, b), c);
-  }
-};
-struct Mad24Hi {
-  template <typename T>
-  static T of(T a, T b, T c) {
-    return Add::of<T>(Mul24Hi::of<T>(a, b), c);
-  }
-};
-struct Mad24HiSat {
-  static s32 of(s32 a, s32 b, s32 c) {
-    return static_cast<s32>(std::clamp<s64>(s64{Mad24Hi::of<s32>(a, b, 0)} + c, INT32_MIN, INT32_MAX));
   }
 };
 struct Sad {
@@ -264,12 +236,6 @@ struct Not {
       return !a;
     else
       return static_cast<T>(~a);
-  }
-};
-struct CNot {
-  template <typename T>
-  static T of(T a) {
-    return a == 0 ? T{1} : T{0};
   }
 };
 // Shifts by the width or more give 0 (or the sign).
@@ -448,15 +414,20 @@ struct Dp2a {
     return static_cast<R>(sum);
   }
 };
-// Keeps the low `width` bits and sign-extends them.
-template <bool kWrap>
-struct Extend {
-  template <typename T>
-  static T of(T a, u32 by) {
-    const u32 width = kWrap ? by & 31 : std::min(by, 32u);
-    if (width == 32) return a;
-    if (width == 0) return T{0};
-    return static_cast<T>(static_cast<T>(static_cast<u32>(a) << (32 - width)) >> (32 - width));
+// The absolute differences of bytes (4 lanes) or halves (2 lanes): packed, or their sum and c. Of the SIMD
+// video instructions, nvcc emits only these.
+template <int kLanes, bool kAdd>
+struct AbsoluteDifferences {
+  static u32 of(u32 a, u32 b, u32 c) {
+    constexpr int kBits = 32 / kLanes;
+    u32 packed = 0;
+    for (int start = 0; start < 32; start += kBits) {
+      const u32 x = a >> start & ((1u << kBits) - 1), y = b >> start & ((1u << kBits) - 1);
+      const u32 difference = x < y ? y - x : x - y;
+      packed |= difference << start;
+      c += difference;
+    }
+    return kAdd ? c : packed;
   }
 };
 // The position of the n-th set bit of `mask`, counted from `base` upwards (n > 0) or downwards (n < 0); n = 0

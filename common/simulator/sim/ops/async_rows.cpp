@@ -188,10 +188,10 @@ void wait(Warp& w, const MicroOp& op) {
 
 // --- mbarriers ---------------------------------------------------------------------------------------------
 
-// Calls `each(lane, generic address)` for the active lanes after it has checked their `bytes` bytes at
-// src[0]: mbarriers, or what st.async writes. `w.block` is the block that has them.
+// Calls `each(lane, generic address)` for the active lanes after it has checked their mbarriers at src[0].
+// `w.block` is the block that has them.
 template <typename Each>
-void for_mbarriers(Warp& w, const MicroOp& op, const Each& each, u64 bytes = 8) {
+void for_mbarriers(Warp& w, const MicroOp& op, const Each& each) {
   Lanes a;
   addresses(w, op, a);
   const Lanes generic = a;
@@ -203,12 +203,12 @@ void for_mbarriers(Warp& w, const MicroOp& op, const Each& each, u64 bytes = 8) 
   SIM_FOR_LANES(i) a.at[i] -= kSharedWindow;
   if (reaches_out(w, a)) {
     return for_blocks(w, a, 0, [&](Lanes& there) {
-      prepare_shared(w, op, there, bytes);
+      prepare_shared(w, op, there, 8);
       for (u32 m = w.mask; m != 0; m &= m - 1)
         each(std::countr_zero(m), kSharedWindow + there.at[std::countr_zero(m)]);
     });
   }
-  prepare_shared(w, op, a, bytes);
+  prepare_shared(w, op, a, 8);
   for (u32 m = mask; m != 0; m &= m - 1) each(std::countr_zero(m), generic.at[std::countr_zero(m)]);
 }
 
@@ -287,32 +287,6 @@ void mbarrier_arrive_by_copies(Warp& w, const MicroOp& op) {
   });
 }
 
-// st.async. src: destination, mbarrier (of the same block), values …. The values are written at once and the
-// mbarrier is notified.
-template <typename T, int Count>
-void store_and_signal(Warp& w, const MicroOp& op) {
-  constexpr u64 kBytes = sizeof(T) * Count;
-  const u64* barrier = w.slot<u64>(op.src[1]);
-  const u32 values[4] = {op.src[2], op.src[3], op.dst[2], op.dst[3]};
-  Block& own = *w.block;
-  for_mbarriers(
-      w, op,
-      [&](int lane, u64 address) {
-        const SharedPlace counter = shared_place(own, lane, barrier[lane], 8, 8, "the mbarrier of st.async");
-        if (counter.block != w.block)
-          throw DeviceFault(Fault::illegal_address,
-                            "the mbarrier of st.async must lie in the block whose memory it writes",
-                            1u << lane, barrier[lane]);
-        for (int k = 0; k < Count; ++k) {
-          const T value = static_cast<T>(w.slot<Stored<T>>(values[k])[lane]);
-          std::memcpy(host_address(*w.block, address) + static_cast<std::size_t>(k) * sizeof(T), &value,
-                      sizeof value);
-        }
-        complete_bytes(*w.block, counter.address, kBytes);
-      },
-      kBytes);
-}
-
 // --- clusters ----------------------------------------------------------------------------------------------
 
 // src: address, rank of the target block in the cluster, the block's own rank. A mapped address may be mapped
@@ -365,11 +339,6 @@ void add_async_rows(OpTable& table) {
   r.row("mbarrier.test_wait", &mbarrier_test<false>, OpKind::mbarrier, {wide, wide}, {predicate});
   r.row("mbarrier.test_wait.parity", &mbarrier_test<true>, OpKind::mbarrier, {wide, narrow}, {predicate});
   r.row("mbarrier.pending_count", &mbarrier_pending, OpKind::other, {wide}, {narrow});
-  r.row("st.async.b32", &store_and_signal<u32, 1>, OpKind::mbarrier, {wide, wide});
-  r.row("st.async.v2.b32", &store_and_signal<u32, 2>, OpKind::mbarrier, {wide, wide});
-  r.row("st.async.v4.b32", &store_and_signal<u32, 4>, OpKind::mbarrier, {wide, wide});
-  r.row("st.async.b64", &store_and_signal<u64, 1>, OpKind::mbarrier, {wide, wide});
-  r.row("st.async.v2.b64", &store_and_signal<u64, 2>, OpKind::mbarrier, {wide, wide});
   r.row("mapa.u32", &map_to_block<u32>, OpKind::other, {narrow, narrow, narrow}, {narrow});
   r.row("mapa.u64", &map_to_block<u64>, OpKind::other, {wide, narrow, narrow}, {wide});
 }

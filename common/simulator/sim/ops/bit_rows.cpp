@@ -16,9 +16,6 @@ void add_bit_rows(OpTable& table) {
   r.row<Not, u32, u32>("not.b32");
   r.row<Not, u64, u64>("not.b64");
   r.row<Not, bool, bool>("not.pred");
-  r.row<CNot, u16, u16>("cnot.b16");
-  r.row<CNot, u32, u32>("cnot.b32");
-  r.row<CNot, u64, u64>("cnot.b64");
   r.row<Shl, u16, u16, u32>("shl.b16");
   r.row<Shl, u32, u32, u32>("shl.b32");
   r.row<Shl, u64, u64, u32>("shl.b64");
@@ -65,10 +62,6 @@ void add_bit_rows(OpTable& table) {
   r.row<PermuteMode<3>, u32, u32, u32, u32>("prmt.b32.ecl");
   r.row<PermuteMode<4>, u32, u32, u32, u32>("prmt.b32.ecr");
   r.row<PermuteMode<5>, u32, u32, u32, u32>("prmt.b32.rc16");
-  r.row<Extend<false>, u32, u32, u32>("szext.clamp.u32");
-  r.row<Extend<false>, s32, s32, u32>("szext.clamp.s32");
-  r.row<Extend<true>, u32, u32, u32>("szext.wrap.u32");
-  r.row<Extend<true>, s32, s32, u32>("szext.wrap.s32");
   r.row<FindNthSet, u32, u32, u32, s32>("fns.b32");
 }
 

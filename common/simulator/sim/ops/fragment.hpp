@@ -9,7 +9,7 @@
 
 namespace course::sim {
 
-enum class Element : std::uint8_t { f16, bf16, tf32, f32, f64, s32, s8, u8, s4, u4, b1, e4m3, e5m2 };
+enum class Element : std::uint8_t { f16, bf16, tf32, f32, f64, s32, s8, u8, e4m3, e5m2 };
 
 constexpr int element_bits(Element e) {
   switch (e) {
@@ -19,9 +19,6 @@ constexpr int element_bits(Element e) {
     case Element::s32: return 32;
     case Element::f16:
     case Element::bf16: return 16;
-    case Element::s4:
-    case Element::u4: return 4;
-    case Element::b1: return 1;
     default: return 8;
   }
 }
@@ -30,17 +27,12 @@ constexpr int element_bits(Element e) {
 struct MatrixForm {
   int m = 0, n = 0, k = 0;
   Element a = Element::f16, b = Element::f16, c = Element::f32, d = Element::f32;
-  // mma.m8n8k4 of f16: four products at once, each by eight lanes; only there the layout (row or column) of a
-  // and b matters.
-  bool quads = false, a_by_rows = true, b_by_rows = false;
   bool satfinite = false;
-  bool conjunction = false;  // for b1: and instead of exclusive or
 
   constexpr std::int64_t packed() const {
     const auto e = [](Element x) { return static_cast<std::int64_t>(x); };
     return m | std::int64_t{n} << 6 | std::int64_t{k} << 12 | e(a) << 22 | e(b) << 26 | e(c) << 30 |
-           e(d) << 34 | std::int64_t{quads} << 38 | std::int64_t{a_by_rows} << 39 |
-           std::int64_t{b_by_rows} << 40 | std::int64_t{satfinite} << 41 | std::int64_t{conjunction} << 42;
+           e(d) << 34 | std::int64_t{satfinite} << 38;
   }
   static constexpr MatrixForm from_packed(std::int64_t p) {
     const auto e = [p](int at) { return static_cast<Element>(p >> at & 15); };
@@ -48,8 +40,7 @@ struct MatrixForm {
     f.m = static_cast<int>(p & 63), f.n = static_cast<int>(p >> 6 & 63),
     f.k = static_cast<int>(p >> 12 & 1023);
     f.a = e(22), f.b = e(26), f.c = e(30), f.d = e(34);
-    f.quads = (p >> 38 & 1) != 0, f.a_by_rows = (p >> 39 & 1) != 0, f.b_by_rows = (p >> 40 & 1) != 0;
-    f.satfinite = (p >> 41 & 1) != 0, f.conjunction = (p >> 42 & 1) != 0;
+    f.satfinite = (p >> 38 & 1) != 0;
     return f;
   }
 };
@@ -71,11 +62,10 @@ struct Fragment {
   // Elements per register (of 32 bits; 64 for f64).
   constexpr int in_register() const { return std::max(32 / element_bits(element), 1); }
   // Registers per lane.
-  constexpr int registers() const { return rows() * columns() / ((form.quads ? 8 : 32) * in_register()); }
+  constexpr int registers() const { return rows() * columns() / (32 * in_register()); }
 
   // The row and column of element `j` in register `r`.
   constexpr Cell cell(int lane, int r, int j) const {
-    if (form.quads) return quad_cell(lane, r * in_register() + j);
     const int group = lane / 4, turn = lane % 4;  // "groupID" and "threadID_in_group"
     const int e = in_register();
     if (part == Part::c) {
@@ -90,18 +80,6 @@ struct Fragment {
     if (form.m == 8) return {group, turn * e + j + r * 4 * e};
     const int tile = r / (2 * chunks), in_tile = r % (2 * chunks);
     return {group + in_tile % 2 * 8 + tile * 16, turn * e + j + in_tile / 2 * 4 * e};
-  }
-
- private:
-  constexpr Cell quad_cell(int lane, int i) const {
-    const int half = lane < 16 ? 0 : 4, in_quad = lane % 4;
-    switch (part) {
-      case Part::a: return form.a_by_rows ? Cell{in_quad + half, i} : Cell{i + half, in_quad};
-      case Part::b: return form.b_by_rows ? Cell{in_quad, i + half} : Cell{i, in_quad + half};
-      default:
-        if (element_bits(element) == 16) return {in_quad + half, i};
-        return {(lane & 1) + (i & 2) + half, (i & 4) + (lane & 2) + (i & 1)};
-    }
   }
 };
 

@@ -39,18 +39,13 @@ void add_integer_rows(OpTable& table) {
   r.row<MadWide, u64, u32, u32, u64>("mad.wide.u32");
   r.row<MadWide, s64, s32, s32, s64>("mad.wide.s32");
   r.binary<Mul24Lo, u32, s32>("mul24.lo");
-  r.binary<Mul24Hi, u32, s32>("mul24.hi");
-  r.ternary<Mad24Lo, u32, s32>("mad24.lo");
-  r.ternary<Mad24Hi, u32, s32>("mad24.hi");
   r.ternary<Sad, u16, s16, u32, s32, u64, s64>("sad");
-  r.binary<Div, u16, s16, u32, s32, u64, s64>("div");
-  r.binary<Rem, u16, s16, u32, s32, u64, s64>("rem");
+  r.binary<Div, u16, s16, u32, s32, u64, s64>("div", OpKind::divide);
+  r.binary<Rem, u16, s16, u32, s32, u64, s64>("rem", OpKind::divide);
   r.unary<Neg, s16, s32, s64>("neg");
   r.unary<Abs, s16, s32, s64>("abs");
   r.binary<Min, u16, s16, u32, s32, u64, s64>("min");
   r.binary<Max, u16, s16, u32, s32, u64, s64>("max");
-  r.row<MadHiSat, s32, s32, s32, s32>("mad.hi.sat.s32");
-  r.row<Mad24HiSat, s32, s32, s32, s32>("mad24.hi.sat.s32");
   r.row<Relu<Min>, s32, s32, s32>("min.relu.s32");
   r.row<Relu<Max>, s32, s32, s32>("max.relu.s32");
   r.row<OnHalves<Add, u16>, u32, u32, u32>("add.u16x2");
@@ -65,6 +60,10 @@ void add_integer_rows(OpTable& table) {
   dot_products<s8, s8, s32>(r, "s32.s32");
   dot_products<u8, s8, s32>(r, "u32.s32");
   dot_products<s8, u8, s32>(r, "s32.u32");
+  r.row<AbsoluteDifferences<4, false>, u32, u32, u32, u32>("vabsdiff4.u32.u32.u32");
+  r.row<AbsoluteDifferences<4, true>, u32, u32, u32, u32>("vabsdiff4.u32.u32.u32.add");
+  r.row<AbsoluteDifferences<2, false>, u32, u32, u32, u32>("vabsdiff2.u32.u32.u32");
+  r.row<AbsoluteDifferences<2, true>, u32, u32, u32, u32>("vabsdiff2.u32.u32.u32.add");
 }
 
 }  // namespace course::sim::SIM_ISA

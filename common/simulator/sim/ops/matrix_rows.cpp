@@ -17,7 +17,7 @@ using namespace alu;
 
 namespace {
 
-constexpr int kMaxCells = 1024;  // of a form with elements of at least one byte
+constexpr int kMaxCells = 1024;  // of a matrix
 
 // FP8: sign, exponent, fraction. e4m3 has no infinity; e5m2 is the high half of an f16.
 f32 from_e4m3(u32 bits) {
@@ -44,27 +44,18 @@ s32 to_integer(u32 word, int j, Element e) {
   switch (e) {
     case Element::s8: return static_cast<s8>(word >> 8 * j);
     case Element::u8: return static_cast<u8>(word >> 8 * j);
-    case Element::s4: return static_cast<s32>(word << (28 - 4 * j)) >> 28;
-    case Element::u4: return static_cast<s32>(word >> 4 * j & 15);
     default: return static_cast<s32>(word);
   }
 }
 
-// The product to which a lane belongs, if an instruction computes several.
-int product_of(const MatrixForm& f, int lane) {
-  return f.quads ? lane / 4 % 4 : 0;
-}
-
-// Calls `each(cell, word, j)` for the elements in the lanes of product `p`, in the registers from `slot` on.
+// Calls `each(cell, word, j)` for the elements in the registers from `slot` on.
 template <typename Word, typename Each>
-inline void for_cells(Warp& w, u32 slot, const Fragment& f, int p, const Each& each) {
+inline void for_cells(Warp& w, u32 slot, const Fragment& f, const Each& each) {
   const int registers = f.registers(), elements = f.in_register();
   for (int r = 0; r < registers; ++r) {
     Word* words = w.slot<Word>(slot + static_cast<u32>(r) * kLanes * static_cast<u32>(sizeof(Word)));
-    for (int lane = 0; lane < kLanes; ++lane) {
-      if (product_of(f.form, lane) != p) continue;
+    for (int lane = 0; lane < kLanes; ++lane)
       for (int j = 0; j < elements; ++j) each(f.cell(lane, r, j), words[lane], j);
-    }
   }
 }
 
@@ -78,23 +69,21 @@ inline void multiply(Warp& w, const MicroOp& op, const Read& read, const Write& 
   const auto at = [](Cell c, std::size_t columns) {
     return static_cast<std::size_t>(c.row) * columns + static_cast<std::size_t>(c.column);
   };
-  for (int p = 0; p < (form.quads ? 4 : 1); ++p) {
-    for_cells<u32>(w, op.src[0], {form, Part::a, form.a}, p,
-                   [&](Cell c, u32 word, int j) { a[at(c, k)] = static_cast<Term>(read(word, j, form.a)); });
-    for_cells<u32>(w, op.src[1], {form, Part::b, form.b}, p,
-                   [&](Cell c, u32 word, int j) { b[at(c, n)] = static_cast<Term>(read(word, j, form.b)); });
-    for_cells<u32>(w, op.src[2], {form, Part::c, form.c}, p,
-                   [&](Cell c, u32 word, int j) { sum[at(c, n)] = static_cast<Sum>(read(word, j, form.c)); });
-    for (std::size_t row = 0; row < static_cast<std::size_t>(form.m); ++row)
-      for (std::size_t i = 0; i < k; ++i) {
-        const Sum factor = a[row * k + i];
-        Sum* const out = sum + row * n;
-        for (std::size_t column = 0; column < n; ++column)
-          out[column] += factor * static_cast<Sum>(b[i * n + column]);
-      }
-    for_cells<u32>(w, op.dst[0], {form, Part::c, form.d}, p,
-                   [&](Cell c, u32& word, int j) { write(form, sum[at(c, n)], word, j); });
-  }
+  for_cells<u32>(w, op.src[0], {form, Part::a, form.a},
+                 [&](Cell c, u32 word, int j) { a[at(c, k)] = static_cast<Term>(read(word, j, form.a)); });
+  for_cells<u32>(w, op.src[1], {form, Part::b, form.b},
+                 [&](Cell c, u32 word, int j) { b[at(c, n)] = static_cast<Term>(read(word, j, form.b)); });
+  for_cells<u32>(w, op.src[2], {form, Part::c, form.c},
+                 [&](Cell c, u32 word, int j) { sum[at(c, n)] = static_cast<Sum>(read(word, j, form.c)); });
+  for (std::size_t row = 0; row < static_cast<std::size_t>(form.m); ++row)
+    for (std::size_t i = 0; i < k; ++i) {
+      const Sum factor = a[row * k + i];
+      Sum* const out = sum + row * n;
+      for (std::size_t column = 0; column < n; ++column)
+        out[column] += factor * static_cast<Sum>(b[i * n + column]);
+    }
+  for_cells<u32>(w, op.dst[0], {form, Part::c, form.d},
+                 [&](Cell c, u32& word, int j) { write(form, sum[at(c, n)], word, j); });
 }
 
 void multiply_floats(Warp& w, const MicroOp& op) {
@@ -116,41 +105,19 @@ void multiply_integers(Warp& w, const MicroOp& op) {
   });
 }
 
-// Bit matrices: 32 bits at a time, a word of a row with a word of a column.
-void multiply_bits(Warp& w, const MicroOp& op) {
-  const MatrixForm form = MatrixForm::from_packed(op.imm);
-  u32 a[16][8], b[8][8], sum[16][8];
-  for_cells<u32>(w, op.src[0], {form, Part::a, Element::b1}, 0, [&](Cell c, u32 word, int j) {
-    if (j == 0) a[c.row][c.column / 32] = word;
-  });
-  for_cells<u32>(w, op.src[1], {form, Part::b, Element::b1}, 0, [&](Cell c, u32 word, int j) {
-    if (j == 0) b[c.column][c.row / 32] = word;
-  });
-  for_cells<u32>(w, op.src[2], {form, Part::c, form.c}, 0,
-                 [&](Cell c, u32 word, int) { sum[c.row][c.column] = word; });
-  for (int row = 0; row < form.m; ++row)
-    for (int column = 0; column < form.n; ++column)
-      for (int i = 0; i < form.k / 32; ++i) {
-        const u32 x = a[row][i], y = b[column][i];
-        sum[row][column] += static_cast<u32>(std::popcount(form.conjunction ? x & y : x ^ y));
-      }
-  for_cells<u32>(w, op.dst[0], {form, Part::c, form.d}, 0,
-                 [&](Cell c, u32& word, int) { word = sum[c.row][c.column]; });
-}
-
 void multiply_doubles(Warp& w, const MicroOp& op) {
   const MatrixForm form = MatrixForm::from_packed(op.imm);
   f64 a[16][16], b[16][8], sum[16][8];
-  for_cells<u64>(w, op.src[0], {form, Part::a, form.a}, 0,
+  for_cells<u64>(w, op.src[0], {form, Part::a, form.a},
                  [&](Cell c, u64 word, int) { a[c.row][c.column] = std::bit_cast<f64>(word); });
-  for_cells<u64>(w, op.src[1], {form, Part::b, form.b}, 0,
+  for_cells<u64>(w, op.src[1], {form, Part::b, form.b},
                  [&](Cell c, u64 word, int) { b[c.row][c.column] = std::bit_cast<f64>(word); });
-  for_cells<u64>(w, op.src[2], {form, Part::c, form.c}, 0,
+  for_cells<u64>(w, op.src[2], {form, Part::c, form.c},
                  [&](Cell c, u64 word, int) { sum[c.row][c.column] = std::bit_cast<f64>(word); });
   for (int row = 0; row < form.m; ++row)
     for (int column = 0; column < form.n; ++column)
       for (int i = 0; i < form.k; ++i) sum[row][column] = std::fma(a[row][i], b[i][column], sum[row][column]);
-  for_cells<u64>(w, op.dst[0], {form, Part::c, form.d}, 0,
+  for_cells<u64>(w, op.dst[0], {form, Part::c, form.d},
                  [&](Cell c, u64& word, int) { word = std::bit_cast<u64>(sum[c.row][c.column]); });
 }
 
@@ -174,7 +141,6 @@ void add_matrix_rows(OpTable& table) {
   };
   row("mma.float", &multiply_floats, SlotKind::narrow);
   row("mma.integer", &multiply_integers, SlotKind::narrow);
-  row("mma.bits", &multiply_bits, SlotKind::narrow);
   row("mma.double", &multiply_doubles, SlotKind::wide);
   table.add(OpRow{"movmatrix", &transpose, OpKind::other, {SlotKind::narrow}, {SlotKind::narrow}});
 }

@@ -61,11 +61,11 @@ inline u32 lanes_where(const Warp& w, const Holds& holds) {
   return lanes;
 }
 
-// `bits`: the bits that are set in some lane's address.
-inline void check_alignment(const Warp& w, const Lanes& a, u64 bits, u64 bytes) {
+// `bits`: the bits that are set in some lane's address. `window`: where the addresses begin, as generic ones.
+inline void check_alignment(const Warp& w, const Lanes& a, u64 bits, u64 bytes, u64 window = 0) {
   if ((bits & (bytes - 1)) == 0) return;
   const u32 bad = lanes_where(w, [&](int i) { return (a.at[i] & (bytes - 1)) != 0; });
-  misaligned(bad, a.at[std::countr_zero(bad)], bytes);
+  misaligned(bad, window + a.at[std::countr_zero(bad)], bytes);
 }
 
 // --- global ------------------------------------------------------------------------------------------------
@@ -331,7 +331,7 @@ inline bool prepare_shared(Warp& w, const MicroOp& op, const Lanes& a, u64 bytes
                    !ends_beyond(a.at[0], kLanes * bytes, size);
   if (!run) {
     const auto [low, high, bits] = extent_of(w, a);
-    check_alignment(w, a, bits, bytes);
+    check_alignment(w, a, bits, bytes, kSharedWindow);
     if (ends_beyond(high, bytes, size)) {
       const u32 bad = lanes_where(w, [&](int i) { return ends_beyond(a.at[i], bytes, size); });
       throw DeviceFault(

@@ -90,8 +90,8 @@ struct Rows {
     (typed<Op, T, T, T>(name, kind), ...);
   }
   template <typename Op, typename... T>
-  void binary(const std::string& name) {
-    (typed<Op, T, T, T, T>(name, OpKind::combine), ...);
+  void binary(const std::string& name, OpKind kind = OpKind::combine) {
+    (typed<Op, T, T, T, T>(name, kind), ...);
   }
   template <typename Op, typename... T>
   void ternary(const std::string& name) {
@@ -149,6 +149,5 @@ void add_async_rows(OpTable& table);
 void add_clock_rows(OpTable& table);
 void add_matrix_rows(OpTable& table);
 void add_texture_rows(OpTable& table);
-void add_video_rows(OpTable& table);
 
 }  // namespace course::sim::SIM_ISA

@@ -278,7 +278,6 @@ OpTable make_table() {
   add_clock_rows(table);
   add_matrix_rows(table);
   add_texture_rows(table);
-  add_video_rows(table);
   return table;
 }
 

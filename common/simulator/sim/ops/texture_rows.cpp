@@ -74,10 +74,6 @@ struct Texel {
   u32 words[4] = {0, 0, 0, 0};
 };
 
-f32 linear_from_srgb(f32 c) {
-  return c <= 0.04045f ? c / 12.92f : std::pow((c + 0.055f) / 1.055f, 2.4f);
-}
-
 u32 channel_word(const TextureDescriptor& d, u64 address, u32 k) {
   u32 raw = 0;
   const auto* place = reinterpret_cast<const void*>(address + u64{k} * d.channel_bits / 8);  // NOLINT
@@ -94,9 +90,8 @@ u32 channel_word(const TextureDescriptor& d, u64 address, u32 k) {
   if (!d.reads_fractions) return static_cast<u32>(number);
   const bool is_signed = d.kind == ChannelKind::is_signed;
   const f32 most = static_cast<f32>((u64{1} << (d.channel_bits - (is_signed ? 1 : 0))) - 1);
-  f32 value = std::max((is_signed ? static_cast<f32>(number) : static_cast<f32>(raw)) / most, -1.0f);
-  if (d.is_srgb && k < 3) value = linear_from_srgb(value);
-  return std::bit_cast<u32>(value);
+  return std::bit_cast<u32>(
+      std::max((is_signed ? static_cast<f32>(number) : static_cast<f32>(raw)) / most, -1.0f));
 }
 
 // The index for an out-of-range index, by address mode; −1: the border. Wrap and mirror require normalised
@@ -176,22 +171,6 @@ Along along(f32 coordinate, u32 size, bool normalised, bool between) {
   return {static_cast<s64>(whole), between ? weight : 0};
 }
 
-// The face of a cube that a direction points to, and the coordinates on it.
-s64 face_of(f32& x, f32& y, f32 z) {
-  const f32 ax = std::fabs(x), ay = std::fabs(y), az = std::fabs(z);
-  f32 s, t, m;
-  s64 face;
-  if (ax >= ay && ax >= az)
-    face = x >= 0 ? 0 : 1, m = ax, s = x >= 0 ? -z : z, t = -y;
-  else if (ay >= az)
-    face = y >= 0 ? 2 : 3, m = ay, s = x, t = y >= 0 ? z : -z;
-  else
-    face = z >= 0 ? 4 : 5, m = az, s = z >= 0 ? x : -x, t = -y;
-  x = (s / m + 1) / 2;
-  y = (t / m + 1) / 2;
-  return face;
-}
-
 void Sampler::sample(const TextureForm& form, const u32* c, Texel& t) const {
   const bool layered = form.geometry == Geometry::lines || form.geometry == Geometry::planes;
   const int dimensions = form.geometry == Geometry::line || form.geometry == Geometry::lines ? 1
@@ -205,26 +184,12 @@ void Sampler::sample(const TextureForm& form, const u32* c, Texel& t) const {
     return read(whole(0), whole(1), slice, t);
   }
   const auto real = [&](int k) { return std::bit_cast<f32>(at[k]); };
-  f32 x = real(0), y = dimensions > 1 ? real(1) : 0;
-  const bool cube = form.geometry == Geometry::cube;
-  if (cube) slice = std::min<s64>(face_of(x, y, real(2)), d.slices - 1);  // an object that is no cube
-  const bool normalised = d.normalised || cube;
-  const bool between = d.filters || form.gathers;
-  const Along ax = along(x, d.width, normalised, between);
-  const Along ay = dimensions > 1 ? along(y, d.height, normalised, between) : Along{};
-  const Along az = dimensions > 2 ? along(real(2), d.slices, normalised, between) : Along{slice, 0};
+  const auto axis = [&](int k, u32 size) { return along(real(k), size, d.normalised, d.filters); };
+  const Along ax = axis(0, d.width), ay = dimensions > 1 ? axis(1, d.height) : Along{};
+  const Along az = dimensions > 2 ? axis(2, d.slices) : Along{slice, 0};
   const auto slice_at = [&](s64 z) {
     return dimensions > 2 ? addressed(z, d.slices, d.modes[2], d.normalised) : z;
   };
-  if (form.gathers) {
-    const s64 xs[4] = {0, 1, 1, 0}, ys[4] = {1, 1, 0, 0};
-    for (int k = 0; k < 4; ++k) {
-      Texel one;
-      read(ax.at + xs[k], ay.at + ys[k], slice, one);
-      t.words[k] = one.words[form.component];
-    }
-    return;
-  }
   if (!d.filters) return read(ax.at, ay.at, slice_at(az.at), t);
   f32 sum[4] = {0, 0, 0, 0};
   for (int corner = 0; corner < 8; ++corner) {
@@ -325,34 +290,15 @@ void surface(Warp& w, const MicroOp& op) {
   touched.count(w, op, kStores ? OpKind::store : OpKind::load, u64{form.bytes} * form.count);
 }
 
-enum class Query : u8 { width, height, depth };
-
-// imm: the queried attribute. For both kinds of objects.
-template <Query Q>
-void query(Warp& w, const MicroOp& op) {
-  for (u32 m = w.mask; m != 0; m &= m - 1) {
-    const int lane = std::countr_zero(m);
-    const TextureDescriptor d = descriptor(
-        w, op, lane, op.imm == 0 ? TextureDescriptor::kTextureMark : TextureDescriptor::kSurfaceMark);
-    w.slot<u32>(op.dst[0])[lane] = Q == Query::width ? d.width : Q == Query::height ? d.height : d.slices;
-  }
-}
-
 }  // namespace
 
 void add_texture_rows(OpTable& table) {
-  const auto row = [&](const char* key, Handler fn, s64 imm = 0) {
-    table.add(OpRow{key, fn, OpKind::other, {SlotKind::wide}, {SlotKind::narrow}, imm});
+  const auto row = [&](const char* key, Handler fn) {
+    table.add(OpRow{key, fn, OpKind::other, {SlotKind::wide}, {SlotKind::narrow}});
   };
   row("tex", &fetch);
   row("suld", &surface<false>);
   row("sust", &surface<true>);
-  row("txq.width", &query<Query::width>);
-  row("txq.height", &query<Query::height>);
-  row("txq.depth", &query<Query::depth>);
-  row("suq.width", &query<Query::width>, 1);
-  row("suq.height", &query<Query::height>, 1);
-  row("suq.depth", &query<Query::depth>, 1);
 }
 
 }  // namespace course::sim::SIM_ISA

@@ -202,8 +202,6 @@ InstructionKind kind_of(const ptx::Instruction& i) {
 }
 
 Gap gap_of_timing(const OpRow& row) {
-  if (row.kind == OpKind::move || row.kind == OpKind::combine)
-    return is_of(row, {"video"}) ? "video instructions count as additions" : nullptr;
   if (is_plain(row.kind)) return nullptr;
   if (row.kind == OpKind::copy)
     return is_of(row, {"cp.async.bulk"}) ? "bulk copies are not modelled" : nullptr;
@@ -212,7 +210,7 @@ Gap gap_of_timing(const OpRow& row) {
     return "waiting for an mbarrier or a bulk copy takes no time";
   if (is_of(row, {"clock", "clock_hi", "clock64"})) return "clocks count instructions, not the modelled time";
   if (is_of(row, {"mma", "movmatrix"})) return "tensor cores are not modelled";
-  if (is_of(row, {"tex", "suld", "sust", "txq", "suq", "mapa"})) return "it counts as arithmetic";
+  if (is_of(row, {"tex", "suld", "sust", "mapa"})) return "it counts as arithmetic";
   // A prefetch moves sectors into the caches. A nanosleep may take any time from zero on (PTX ISA).
   // %globaltimer may be updated as rarely as once in a millisecond; waiting for an atomic reads it.
   return is_of(row, {"prefetch", "nanosleep", "cp.async", "globaltimer", "globaltimer_lo", "globaltimer_hi"})

@@ -11,14 +11,12 @@
 #include <cstring>
 #include <map>
 #include <mutex>
-#include <set>
 #include <thread>
 #include <utility>
 #include <vector>
 
 #include "cudart/runtime/call_stack.hpp"
 #include "cudart/runtime/host/host_checks.hpp"
-#include "cudart/runtime/host/system_calls.hpp"
 #include "cudart/runtime/host/work_order.hpp"
 #include "cudart/runtime/memory/memory.hpp"
 
@@ -57,8 +55,7 @@ struct Protection {
   std::vector<Range> opened;  // … opened during calls of the runtime
   std::array<Access, kMaxAccesses> accesses;
   std::size_t n_accesses = 0;
-  struct sigaction before {};       // the program's handler, for other faults
-  std::set<std::uint64_t> watched;  // by watch_system_calls(): addresses of memory of devices
+  struct sigaction before {};  // the program's handler, for other faults
 };
 Protection& protection() {
   static auto& all = *new Protection;
@@ -205,8 +202,8 @@ void report(const Race& race) {
                          place.size);
   const std::uint64_t byte = access.first - place.base;
   f.message = fmt::format(
-      "the host {} {} of {} while {} ({}), which {} it, may still be under way, because the host has not "
-      "waited: call cudaDeviceSynchronize, cudaStreamSynchronize or cudaEventSynchronize first{}",
+      "the host {} {} of {} while {} ({}), which {} it, may still be under way: call "
+      "cudaStreamSynchronize, cudaEventSynchronize or the like first{}",
       access.writes ? "writes" : "reads",
       access.n_pages == 1 ? fmt::format("byte {}", byte)
                           : fmt::format("{} pages, from byte {} on,", access.n_pages, byte),
@@ -262,9 +259,6 @@ void close_device_memory() {
     const std::span<std::byte> memory = context->device().device_only_memory();
     if (memory.empty()) continue;
     wanted.push_back({address_of(memory.data()), address_of(memory.data()) + memory.size(), PROT_NONE});
-    if ((runtime().environment().mode & sim::kHostcheck) != 0 &&
-        all.watched.insert(wanted.back().first).second)
-      watch_system_calls(memory);
   }
   const Busy busy;
   close_device(all);

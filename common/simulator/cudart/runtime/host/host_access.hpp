@@ -2,14 +2,14 @@
 // With SIM_CHECK=1 (mode bit kHostcheck), mprotect protects memory from host code, while no call of the
 // runtime is in progress:
 // - Memory of the device is inaccessible. The first access adds a finding ("host-access") and then ends the
-//   program with a segmentation fault, as with a GPU. System calls with such an address: system_calls.hpp.
+//   program with a segmentation fault, as with a GPU. System calls with such an address fail with EFAULT,
+//   also as with a GPU, without a finding.
 // - Page-locked and managed memory that unfinished work has written is inaccessible, too, and what it has
-// read
-//   is read-only. The handler of SIGSEGV records the access, opens the page and continues the program. The next
-//   call of the runtime decides whether the access was a race, because the host has not waited for that work
-//   ("host-race", "host-writes-during-copy"). Not found: further accesses to the same page before that call;
-//   memory of cudaHostRegister; accesses to the results of kernels that signal the host by volatile or
-//   system-scope writes. A system call that gets such a page fails with EFAULT.
+//   read is read-only. The handler of SIGSEGV records the access, opens the page and continues the program.
+//   The next call of the runtime decides whether the access was a race, because the host has not waited for
+//   that work ("host-race", "host-writes-during-copy"). Not found: further accesses to the same page before
+//   that call; memory of cudaHostRegister; accesses to the results of kernels that signal the host by
+//   volatile or system-scope writes. A system call that gets such a page fails with EFAULT.
 // Without this mode, host code reads and writes memory of the device like its own.
 #pragma once
 
@@ -57,7 +57,6 @@ struct HostAccess {
   const void* code = nullptr;  // the instruction
   std::string what;            // "the host reads"
   bool writes = false;
-  bool ends_program = true;  // otherwise a system call fails
 };
 void report_host_access(const HostAccess& access);
 

@@ -17,12 +17,18 @@ bool is_an_answer(cudaError_t code);
 // and a kernel's fault is not reported again.
 void check_call(const std::string& call, const Status& status);
 
+// A program that has read an error and then goes on has handled it, if memory could not be allocated, or if
+// the same launch or setting succeeds later with another size. The finding is withdrawn. Must be called after
+// the thread has read its last error, and after a call has succeeded (`kernel`: that it has launched).
+void error_was_read(cudaError_t error);
+void call_succeeded(const std::string& call, const std::string& kernel);
+
 // Whether the device's mode includes these checks, and its memory is in this process; otherwise only failing
 // calls are reported. Takes the context's lock.
 bool checks_host(Context& context);
 
-// Adds an error at the call of the runtime that is in progress.
-void add_host_error(Context& context, std::string kind, std::string message, std::string kernel = "");
+// Adds an error at the call of the runtime that is in progress, and returns it.
+sim::Finding add_host_error(Context& context, std::string kind, std::string message, std::string kernel = "");
 
 // "memory of the device (400 bytes from cudaMalloc at main.cu:7)", or its name. Must be called under the
 // lock.
@@ -33,6 +39,11 @@ void add_host_access(Context& context, const HostAccess& access, std::vector<sim
 
 // Must be called before the program ends by itself: reports kernels that the host has not waited for.
 void check_waits();
+
+// Must be called in a handler of exit(1): reports whether host code has called a `__device__` function. nvcc
+// gives this one a body for the host that only calls exit(1), and for a call in a template it prints no
+// warning.
+void check_exit();
 
 // Must be called before the program ends or resets the device: reports what has not been freed.
 void check_leaks(Context& context);

@@ -269,9 +269,7 @@ void note_launch_wrote(Context& context, const sim::LaunchRequest& launch, const
   std::map<std::uint64_t, std::uint64_t> written;  // allocations: sizes by address
   sim::ByteRange last;
   footprint.for_each_page([&](std::uint64_t page, sim::Footprint::Use use) {
-    if (use == sim::Footprint::kRead || use == sim::Footprint::kStrongRead ||
-        use == sim::Footprint::kSystemRead)
-      return;
+    if (!sim::Footprint::writes(use)) return;
     if (page >= last.first && page + sim::kHostPage <= last.first + last.n_bytes) return;
     constexpr std::uint64_t kStep = 256;  // alignment of allocations, in bytes
     for (std::uint64_t at = page; at < page + sim::kHostPage; at += kStep)
@@ -288,6 +286,17 @@ void note_launch_wrote(Context& context, const sim::LaunchRequest& launch, const
     writer = {facts.demangled,     true,           launch.grid,   launch.block,
               range->first - base, range->n_bytes, element_bytes, writer.may_be_padded || element_bytes == 0,
               call_stack()};
+  }
+}
+
+void note_wrote_to_peers(const Context& context, const sim::Footprint& footprint) {
+  for (const int peer : context.peers) {
+    Context& other = runtime().context(peer);
+    const std::lock_guard guard(other.lock);
+    if (!other.created) continue;
+    footprint.for_each_written([&](std::uint64_t address, std::uint64_t n_bytes) {
+      if (other.device().find(address) != nullptr) other.device().host_wrote(address, n_bytes);
+    });
   }
 }
 

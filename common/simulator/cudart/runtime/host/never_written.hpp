@@ -25,5 +25,7 @@ void note_copied(const void* dst, const void* src, std::uint64_t n_bytes);
 void note_last_writer(const void* dst, const void* src, std::uint64_t n_bytes);
 // Must be called after a launch, under the context's lock.
 void note_launch_wrote(Context& context, const sim::LaunchRequest& launch, const sim::Footprint& footprint);
+// Must be called after a launch, not under the context's lock: what it wrote into memory of other devices.
+void note_wrote_to_peers(const Context& context, const sim::Footprint& footprint);
 
 }  // namespace course::cudart

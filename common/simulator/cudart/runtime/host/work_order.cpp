@@ -26,6 +26,7 @@ struct UnderWay {
   sim::Footprint footprint;
   std::vector<HostPage> host_pages;
   CallStack calls;
+  std::vector<VainWait> vain_waits;
 };
 
 struct Ordering {
@@ -86,6 +87,7 @@ struct ConflictingWork {
   std::string first_what, first_where;
   CallStack first_calls;
   sim::Footprint::Conflict where;
+  std::string vain_wait;  // why a wait does not order them
 };
 
 sim::Finding report(const ConflictingWork& pair, const std::string& what, const std::string& where) {
@@ -97,28 +99,32 @@ sim::Finding report(const ConflictingWork& pair, const std::string& what, const 
   const auto place =
       locate(reinterpret_cast<const void*>(pair.where.address));  // NOLINT: an address of our arena
   f.object = "memory";
+  std::string bytes = fmt::format("{} byte{}", pair.where.n_bytes, pair.where.n_bytes == 1 ? "" : "s");
   if (place) {
-    f.object = !place->name.empty()                              ? place->name
-               : place->kind == sim::MemoryKind::pinned_host     ? "page-locked memory"
-               : place->kind == sim::MemoryKind::module_variable ? "a __device__ variable"
-               : place->kind == sim::MemoryKind::managed         ? "managed memory"
-                                                                 : "device memory";
-    f.object += fmt::format(" of {} bytes", place->size);
+    const std::string name = !place->name.empty()                              ? place->name
+                             : place->kind == sim::MemoryKind::pinned_host     ? "page-locked memory"
+                             : place->kind == sim::MemoryKind::module_variable ? "a __device__ variable"
+                             : place->kind == sim::MemoryKind::managed         ? "managed memory"
+                                                                               : "device memory";
+    f.object = fmt::format("{} of {} bytes", name, place->size);
+    bytes += pair.where.n_bytes == place->size
+                 ? fmt::format(" of {}", name)
+                 : fmt::format(", from byte {} of {} on", pair.where.address - place->base, f.object);
   }
   const auto does = [](const std::string& who, bool writes) {
     return who == kAllocates ? "allocates" : who == kFrees ? "frees" : writes ? "writes" : "reads";
   };
-  const char* const remedy = pair.where.only_scope
-                                 ? "the scope of their atomic operations is one device: use system scope "
-                                   "(atomicAdd_system, cuda::thread_scope_system)"
-                                 : "nothing orders the two: use one stream, or record an event after the "
-                                   "first and let the second's stream wait for it (cudaEventRecord, "
-                                   "cudaStreamWaitEvent)";
-  f.message = fmt::format("{} ({}) {} and {} ({}) {} the same {} byte{}, from byte {} of {} on, but {}",
-                          pair.first_what, pair.first_where, does(pair.first_what, pair.where.first_writes),
-                          what, where, does(what, pair.where.second_writes), pair.where.n_bytes,
-                          pair.where.n_bytes == 1 ? "" : "s", place ? pair.where.address - place->base : 0,
-                          f.object, remedy);
+  const std::string remedy =
+      pair.where.only_scope     ? "the scope of their atomic operations is one device: use system scope "
+                                  "(atomicAdd_system, cuda::thread_scope_system)"
+      : !pair.vain_wait.empty() ? pair.vain_wait
+      : where.starts_with("a graph") && where == pair.first_where
+          ? "nothing orders the two: add a dependency between their nodes"
+          : "nothing orders the two: use one stream, or call cudaEventRecord after the first and "
+            "cudaStreamWaitEvent before the second";
+  f.message = fmt::format("{} ({}) {} and {} ({}) {} the same {}, but {}", pair.first_what, pair.first_where,
+                          does(pair.first_what, pair.where.first_writes), what, where,
+                          does(what, pair.where.second_writes), bytes, remedy);
   return f;
 }
 
@@ -132,6 +138,15 @@ Work begin(Ordering& all, Agent agent, Clock before, std::string where) {
   Clock after = before;
   after.join(now);
   return {now, std::move(before), std::move(after), std::move(where)};
+}
+
+// Of the waits before `second`, or before `first`, one that may have been meant to order the two.
+std::string vain_wait_between(const UnderWay& first, const Work& second) {
+  for (const auto& [waits, other] :
+       {std::pair{&second.vain_waits, first.when}, {&first.vain_waits, second.now}})
+    for (const VainWait& wait : *waits)
+      if (wait.missed->covers(other)) return wait.why;
+  return "";
 }
 
 }  // namespace
@@ -185,10 +200,11 @@ OwnAgent::~OwnAgent() {
   all.free_agents.push_back(number_);
 }
 
-Work begin_work(Agent agent, Clock before, std::string where, int device) {
+Work begin_work(Agent agent, Clock before, std::string where, int device, std::vector<VainWait> vain_waits) {
   Ordering& all = ordering();
   const std::lock_guard guard(all.lock);
   Work work = begin(all, agent, std::move(before), std::move(where));
+  work.vain_waits = std::move(vain_waits);
   all.unordered =
       all.unordered || std::ranges::any_of(all.fresh, [&](const auto& other) {
         return other.second.device == device && !work.before.covers({other.first, other.second.tick});
@@ -200,7 +216,9 @@ Work begin_work(Agent agent, Clock before, std::string where, int device) {
 Work begin_part(const Work& whole, Agent agent, Clock before) {
   Ordering& all = ordering();
   const std::lock_guard guard(all.lock);
-  return begin(all, agent, std::move(before), whole.where);
+  Work part = begin(all, agent, std::move(before), whole.where);
+  part.vain_waits = whole.vain_waits;
+  return part;
 }
 
 CurrentWork::CurrentWork(Work& work) : outer_(std::exchange(t_work, &work)) {}
@@ -224,9 +242,10 @@ void work_accessed(Context& context, const std::string& what, bool is_copy, sim:
       if (!work.before.covers(earlier.when))
         if (const auto conflict =
                 earlier.footprint.conflict_with(footprint, earlier.device == context.ordinal))
-          conflicts.push_back({earlier.what, earlier.where, earlier.calls, *conflict});
+          conflicts.push_back(
+              {earlier.what, earlier.where, earlier.calls, *conflict, vain_wait_between(earlier, work)});
     all.under_way.push_back({work.now, context.ordinal, what, work.where, is_copy, std::move(footprint),
-                             std::move(pages), call_stack()});
+                             std::move(pages), call_stack(), work.vain_waits});
     std::uint64_t memory = 0;
     for (const UnderWay& w : all.under_way) memory += w.footprint.memory_bytes();
     while (memory > kMaxMemory || all.under_way.size() > kMaxUnderWay) {

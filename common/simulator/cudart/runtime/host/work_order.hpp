@@ -12,6 +12,7 @@
 
 #include <cstdint>
 #include <map>
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
@@ -55,6 +56,13 @@ class OwnAgent {
   const Agent number_;
 };
 
+// A wait for an event that does not cover what the program may mean: all work before it and before the
+// event's first record, if the event had not been recorded; or what it covered until it was recorded again.
+struct VainWait {
+  std::shared_ptr<const Clock> missed;
+  std::string why;
+};
+
 // A piece of work: what is ordered before it, what is ordered before work that waits for it, and its stream's
 // name for messages.
 struct Work {
@@ -62,11 +70,12 @@ struct Work {
   Clock before;
   Clock after;        // `before`, `now`, and the work of its parts
   std::string where;  // "stream 2"
+  std::vector<VainWait> vain_waits = {};
 };
 
 // Starts the next piece of work of this agent, on the device with this ordinal. It is ordered after `before`
 // and after everything that the host has waited for.
-Work begin_work(Agent agent, Clock before, std::string where, int device);
+Work begin_work(Agent agent, Clock before, std::string where, int device, std::vector<VainWait> vain_waits);
 // The same for a part of other work, such as a node of a graph; take_unordered_work() ignores it.
 Work begin_part(const Work& whole, Agent agent, Clock before);
 

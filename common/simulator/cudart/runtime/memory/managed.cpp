@@ -2,7 +2,6 @@
 #include "cudart/runtime/memory/managed.hpp"
 
 #include "cudart/runtime/memory/memory.hpp"
-#include "cudart/runtime/stream.hpp"
 
 namespace course::cudart {
 namespace {
@@ -45,18 +44,6 @@ cudaMemLocation location_of_ordinal(int device) {
   constexpr int kHost = -1;
   return device == kHost ? cudaMemLocation{cudaMemLocationTypeHost, 0}
                          : cudaMemLocation{cudaMemLocationTypeDevice, device};
-}
-
-Status copy_batch(void* const* dsts, const void* const* srcs, const std::size_t* sizes, std::size_t count,
-                  cudaStream_t stream, std::size_t* failed) {
-  if (dsts == nullptr || srcs == nullptr || sizes == nullptr || count == 0) return cudaErrorInvalidValue;
-  for (std::size_t i = 0; i < count; ++i) {
-    Status status = submit(stream, linear_copy(dsts[i], srcs[i], sizes[i], cudaMemcpyDefault));
-    if (status.ok()) continue;
-    if (failed != nullptr) *failed = i;
-    return status;
-  }
-  return cudaSuccess;
 }
 
 }  // namespace course::cudart

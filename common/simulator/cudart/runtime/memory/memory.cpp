@@ -2,6 +2,7 @@
 #include "cudart/runtime/memory/memory.hpp"
 
 #include "cudart/runtime/device_part.hpp"
+#include "cudart/runtime/host/freed_memory.hpp"
 #include "cudart/runtime/host/host_checks.hpp"
 #include "cudart/runtime/host/never_written.hpp"
 #include "cudart/runtime/host/work_order.hpp"
@@ -94,6 +95,10 @@ Status check_end(const CopyOp* copy, const void* pointer, std::uint64_t n_bytes,
   const std::optional<Place> place = locate(pointer);
   if (!place) {
     if (!must_be_device) return cudaSuccess;
+    if (const auto registered = registered_range(pointer)) {
+      const Place whole{nullptr, registered->first, registered->n_bytes, sim::MemoryKind::pinned_host, {}};
+      return check_inside(whole, address_of(pointer), n_bytes, what);
+    }
     if (const auto where = past_an_array(pointer))
       return fail(cudaErrorInvalidValue, "the {} {} {}", what, pointer, *where);
     if (const Variable* variable = runtime().registry().find_shadow(pointer))
@@ -165,7 +170,7 @@ Status release_if(void* pointer, bool host) {
   const char* const call = host ? "cudaFreeHost" : "cudaFree";
   const std::optional<Place> place = locate(pointer);
   if (!place) {
-    if (is_registered(pointer))
+    if (registered_range(pointer))
       return fail(cudaErrorInvalidValue, "{} is registered: call cudaHostUnregister, not {}", pointer, call)
           .as("invalid-free");
     if (was_freed(pointer))
@@ -320,6 +325,7 @@ Status release(Context& context, std::uint64_t base) {
     all_memory().by_address.erase(base);
   }
   if (owned.pool != nullptr) owned.pool->used -= owned.bytes;
+  if (owned.origin == Origin::host) host_memory_freed(base, owned.bytes);
   forget_accesses(base, owned.bytes);
   context.last_writers.erase(base);
   const auto released = context.device().release(base);

@@ -20,9 +20,6 @@ cudaMemPool_t default_pool(Context& context);
 
 struct CUmemPoolHandle_st {
   course::cudart::Context* context = nullptr;
-  cudaMemPoolProps properties{};
   std::uint64_t used = 0, used_high = 0;  // bytes
   std::uint64_t release_threshold = 0;
-  // Follow event dependencies, opportunistic, internal dependencies (attributes only stored).
-  int reuse[3] = {1, 1, 1};
 };

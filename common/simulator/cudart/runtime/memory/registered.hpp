@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: MIT
-// Host memory pinned by cudaHostRegister. A kernel accesses it at the host's address, or through a mirror in
-// its device's memory, whose address cudaHostGetDevicePointer returns. Before each operation of a device, the
-// host's bytes are copied to the mirror; afterwards, the changed bytes are copied back. Checkers treat the
-// mirror like any other allocation; within a kernel, they do not see accesses at the host's address.
+// Host memory pinned by cudaHostRegister. Kernels access it at the host's address, which is also what
+// cudaHostGetDevicePointer returns. Within a kernel, these accesses are only checked for bounds.
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <vector>
 
 #include "cudart/runtime/runtime.hpp"
@@ -14,31 +13,14 @@ namespace course::cudart {
 
 Status register_host(Context& context, void* pointer, std::uint64_t n_bytes, unsigned flags);
 Status unregister_host(const void* pointer);
-// Unregisters everything that this device registered, and releases its mirrors. Takes the table's and the
-// context's lock.
+// Unregisters everything that this device registered.
 void forget_registered(Context& context);
 
 // Whether the program has registered memory.
 bool ever_registered();
-// Whether `pointer` lies in registered memory or in a mirror of it.
-bool is_registered(const void* pointer);
-// The address on this device of a registered host address, and the reverse. host_pointer() returns nullptr
-// for any other pointer.
-Status device_pointer(Context& context, void* host, void** out);
-void* host_pointer(const void* device);
-// Adds all registered memory, at the host's addresses.
+// The registered memory that contains `pointer`.
+std::optional<sim::ByteRange> registered_range(const void* pointer);
+// Adds all registered memory.
 void add_registered(std::vector<sim::OtherMemory>& others);
-
-// Exists around each operation of a device: copies to the mirrors at the start and back at the end.
-class MirroredHostMemory {
- public:
-  explicit MirroredHostMemory(Context& context);
-  ~MirroredHostMemory();
-  MirroredHostMemory(const MirroredHostMemory&) = delete;
-  MirroredHostMemory& operator=(const MirroredHostMemory&) = delete;
-
- private:
-  Context& context_;
-};
 
 }  // namespace course::cudart

@@ -33,32 +33,22 @@ inline void for_words(Word* bits, std::uint64_t first, std::uint64_t n, const Ea
   }
 }
 
+// Other host threads may set and clear bits of the same words.
 void set(std::uint64_t* bits, std::uint64_t first, std::uint64_t n) {
   if (first % 64 == 0 && n >= 1024) {
     std::memset(bits + first / 64, 0xff, n / 64 * 8);
     first += n / 64 * 64;
     n %= 64;
   }
-  for_words(bits, first, n, [](std::uint64_t& word, std::uint64_t mask) { word |= mask; });
-}
-void clear(std::uint64_t* bits, std::uint64_t first, std::uint64_t n) {
   for_words(bits, first, n, [](std::uint64_t& word, std::uint64_t mask) {
-    if ((word & mask) != 0) word &= ~mask;  // pages that are zero are not written, and take no memory
-  });
-}
-// The same as set(), but other threads may set bits at the same time.
-void set_atomically(std::uint64_t* bits, std::uint64_t first, std::uint64_t n) {
-  for_words(bits, first, n, [](std::uint64_t& word, std::uint64_t mask) {
-    if (~mask == 0)
-      __atomic_store_n(&word, mask, __ATOMIC_RELAXED);
-    else if ((__atomic_load_n(&word, __ATOMIC_RELAXED) & mask) != mask)
+    if ((__atomic_load_n(&word, __ATOMIC_RELAXED) & mask) != mask)
       __atomic_fetch_or(&word, mask, __ATOMIC_RELAXED);
   });
 }
-// Other threads may set bits of the same words.
-void unset(std::uint64_t* bits, std::uint64_t first, std::uint64_t n) {
+void clear(std::uint64_t* bits, std::uint64_t first, std::uint64_t n) {
   for_words(bits, first, n, [](std::uint64_t& word, std::uint64_t mask) {
-    __atomic_fetch_and(&word, ~mask, __ATOMIC_RELAXED);
+    if ((__atomic_load_n(&word, __ATOMIC_RELAXED) & mask) != 0)  // else a page of zeros would take memory
+      __atomic_fetch_and(&word, ~mask, __ATOMIC_RELAXED);
   });
 }
 bool all_set(const std::uint64_t* bits, std::uint64_t first, std::uint64_t n) {
@@ -85,9 +75,7 @@ bool Initcheck::only_writes(const MicroOp& op) const {
 }
 
 Gap Initcheck::gap(const OpRow& row) {
-  if (is_plain(row.kind) || row.kind == OpKind::copy) return nullptr;
-  if (row.kind == OpKind::mbarrier)
-    return is_of(row, {"st.async"}) ? "what an asynchronous store writes is not followed" : nullptr;
+  if (is_plain(row.kind) || row.kind == OpKind::copy || row.kind == OpKind::mbarrier) return nullptr;
   if (is_of(row, {"tex", "suld", "sust"})) return "accesses to textures and surfaces are not followed";
   if (is_of(row, {"mapa"})) return "accesses to the shared memory of other blocks are not followed";
   return nullptr;  // before() treats registers that the others read as used
@@ -108,7 +96,7 @@ Initcheck::Initcheck(const Arena& arena, std::vector<Finding>& findings)
 }
 
 Initcheck::Initcheck(const Initcheck& main, std::vector<Finding>& findings)
-    : arena_(main.arena_), findings_(findings), global_(main.global_), parallel_(true) {}
+    : arena_(main.arena_), findings_(findings), global_(main.global_), will_repeat_(true) {}
 
 // --- what the host does ------------------------------------------------------------------------------------
 
@@ -215,29 +203,31 @@ void Initcheck::block_begins(Block& block) {
   slot->shared_whole = false;
   slot->looks = 0;
   slot->next_look = kFirstLook;
-  slot->local.resize(block.warps.size() * kLanes);
+  slot->local.resize(block.warps.size());
   if (!slot->has_local) return;
-  for (Bits& bits : slot->local) std::fill(bits.begin(), bits.end(), 0);
+  for (auto& lanes : slot->local) std::fill(lanes.begin(), lanes.end(), 0);
   slot->has_local = false;
 }
 
-Initcheck::Bits& Initcheck::local_bits(const Warp& w, int lane, std::uint64_t end) {
+std::uint32_t* Initcheck::local_lanes(const Warp& w, std::uint64_t end) {
   BlockState& block = *blocks_[w.block->storage];
   block.has_local = true;
-  Bits& bits = block.local[w.number * kLanes + static_cast<std::size_t>(lane)];
-  if (bits.size() * 64 < end) bits.resize(end / 64 + 1);
-  return bits;
+  auto& lanes = block.local[w.number];
+  if (lanes.size() < end) lanes.resize(end);
+  return lanes.data();
 }
 
 void Initcheck::frame_opened(Warp& w, int lane, std::uint32_t offset, std::uint32_t bytes) {
-  clear(local_bits(w, lane, std::uint64_t{offset} + bytes).data(), offset, bytes);
+  u32* const lanes = local_lanes(w, std::uint64_t{offset} + bytes);
+  for (u32 k = offset; k < offset + bytes; ++k) lanes[k] &= ~(1u << lane);
   // What a recursive function had in its registers comes back, so they are not followed.
   const CallFrame& call = w.calls[lane].back();
   if (!call.spilled) function_begins(w, call.function, 1u << lane);
 }
 
 void Initcheck::local_moved(Warp& w, int lane, std::uint32_t offset, std::uint32_t bytes) {
-  set(local_bits(w, lane, std::uint64_t{offset} + bytes).data(), offset, bytes);
+  u32* const lanes = local_lanes(w, std::uint64_t{offset} + bytes);
+  for (u32 k = offset; k < offset + bytes; ++k) lanes[k] |= 1u << lane;
 }
 
 // --- asynchronous copies -----------------------------------------------------------------------------------
@@ -269,7 +259,7 @@ void Initcheck::copies_finished(Block& block, const CopyBatch& batch, std::uint3
     const std::uint64_t from = batch.from[i] - source.base;
     if (all_set(source.bits, from, batch.read[i])) continue;
     for (std::uint64_t k = 0; k < batch.read[i]; ++k)
-      if (!all_set(source.bits, from + k, 1)) unset(shadow.bits, to + k, 1);
+      if (!all_set(source.bits, from + k, 1)) clear(shadow.bits, to + k, 1);
   }
 }
 
@@ -289,13 +279,6 @@ bool Initcheck::find_whole(BlockState& block, const Shadow& shadow) {
   return block.shared_whole;
 }
 
-void Initcheck::mark(const Shadow& shadow, std::uint64_t first, std::uint64_t n) {
-  if (parallel_ && shadow.bits == global_->bits.data())
-    set_atomically(shadow.bits, first, n);
-  else
-    set(shadow.bits, first, n);
-}
-
 // A store or swap of a value of which some bytes have not been initialised.
 void Initcheck::stores_padding(Warp& w, const MicroOp& op, const LaneAccess& a) {
   padded_ = 0;
@@ -311,17 +294,21 @@ void Initcheck::stores_padding(Warp& w, const MicroOp& op, const LaneAccess& a) 
 void Initcheck::access(Warp& w, const MicroOp& op, const LaneAccess& a) {
   if (op.space == MemorySpace::constant) return;
   if (padded_ != 0) return stores_padding(w, op, a);
-  if (!a.mixed && a.place != Place::local) {
+  if (!a.mixed && a.place == Place::local) return each_local_lane(w, op, a);
+  if (!a.mixed) {
     const Shadow shadow = shadow_of(w, a.place);
     if (a.place == Place::shared) {
       BlockState& block = *blocks_[w.block->storage];
       if (block.shared_whole || (!only_writes(op) && find_whole(block, shadow))) return;
     }
-    const std::uint64_t first = a.start() - shadow.base, n = std::uint64_t{a.count} * a.bytes;
-    if (!a.run || first >= shadow.size || first + n > shadow.size) return each_lane(w, op, a, shadow);
+    if (!a.is_within(shadow.base, shadow.size)) return each_lane(w, op, a, shadow);
+    const std::uint64_t first = a.low - shadow.base, n = a.end - a.low;
     const std::uint8_t* const whole = global_->whole_pages.data();
-    if (a.place == Place::global && whole[first / kPage] != 0 && whole[(first + n - 1) / kPage] != 0) return;
-    if (only_writes(op)) return mark(shadow, first, n);
+    if (a.place == Place::global && n <= kPage && whole[first / kPage] != 0 &&
+        whole[(first + n - 1) / kPage] != 0)
+      return;
+    if (!a.run) return each_lane(w, op, a, shadow);
+    if (only_writes(op)) return set(shadow.bits, first, n);
     if (all_set(shadow.bits, first, n)) return;
   }
   for (std::uint32_t m = a.mask; m != 0; m &= m - 1) {
@@ -345,35 +332,49 @@ void Initcheck::each_lane(Warp& w, const MicroOp& op, const LaneAccess& a, const
     if (reads && there != bits)
       lane(w, op, a, i, a.place);
     else if (writes)
-      mark(shadow, first, a.bytes);
+      set(shadow.bits, first, a.bytes);
   }
 }
 
+void Initcheck::each_local_lane(Warp& w, const MicroOp& op, const LaneAccess& a) {
+  const bool reads = !only_writes(op), writes = op.kind != OpKind::load;
+  u32 lacking = 0;
+  for_lanes(a.mask, [&](int i) {
+    const std::uint64_t at = a.at(i) - kLocalWindow;
+    const bool inside = at < w.local_stride && at + a.bytes <= w.local_stride;
+    u32* const lanes = inside ? local_lanes(w, at + a.bytes) + at : nullptr;
+    u32 there = inside ? 1u << i : 0;
+    for (u32 k = 0; inside && reads && k < a.bytes; ++k) there &= lanes[k];
+    for (u32 k = 0; there != 0 && writes && k < a.bytes; ++k) lanes[k] |= there;
+    lacking |= there ^ 1u << i;
+  });
+  for_lanes(lacking, [&](int i) { lane(w, op, a, i, Place::local); });
+}
+
 void Initcheck::lane(Warp& w, const MicroOp& op, const LaneAccess& a, int lane, Place place, u32 absent) {
-  std::uint64_t* bits = nullptr;
-  std::uint64_t first = 0, size = 0;
-  switch (place) {
-    case Place::global:
-      first = a.at(lane) - arena_.base();
-      size = arena_.size();
-      bits = global_->bits.data();
-      break;
-    case Place::shared:
-      first = a.at(lane) - kSharedWindow;
-      size = w.block->shared_bytes;
-      bits = blocks_[w.block->storage]->shared.data();
-      break;
-    case Place::local:
-      first = a.at(lane) - kLocalWindow;
-      size = w.local_stride;
-      break;
-    case Place::registers: return;
+  if (place != Place::local) {
+    const Shadow shadow = shadow_of(w, place);
+    return lane_at(w, op, a, lane, place, shadow, a.at(lane) - shadow.base, absent);
   }
-  if (first >= size || first + a.bytes > size) return;  // a fault follows
-  if (place == Place::local) bits = local_bits(w, lane, first + a.bytes).data();
+  const std::uint64_t first = a.at(lane) - kLocalWindow;
+  if (first >= w.local_stride || first + a.bytes > w.local_stride) return;  // a fault follows
+  u32* const lanes = local_lanes(w, first + a.bytes) + first;
+  std::uint64_t bits = 0;
+  for (u32 k = 0; k < a.bytes; ++k) bits |= std::uint64_t{lanes[k] >> lane & 1} << k;
+  const std::uint64_t before = bits;
+  lane_at(w, op, a, lane, place, {&bits, kLocalWindow, a.bytes}, 0, absent);
+  for (u32 k = 0; bits != before && k < a.bytes; ++k)
+    lanes[k] = (lanes[k] & ~(1u << lane)) | (static_cast<u32>(bits >> k & 1) << lane);
+}
+
+// `first`: of the access among the bits of `shadow`.
+void Initcheck::lane_at(Warp& w, const MicroOp& op, const LaneAccess& a, int lane, Place place,
+                        const Shadow& shadow, std::uint64_t first, u32 absent) {
+  if (first >= shadow.size || first + a.bytes > shadow.size) return;  // a fault follows
+  std::uint64_t* const bits = shadow.bits;
   if (!only_writes(op) && !all_set(bits, first, a.bytes)) {
     if (place == Place::global && arena_.find(a.at(lane)) == nullptr) return;  // a fault follows
-    const bool again = parallel_ && place == Place::global;                    // the launch will be repeated
+    const bool again = will_repeat_ && place == Place::global;
     const bool swaps = exchanges(op) || (rule_of(op).how == FlowRule::swaps && any_set(bits, first, a.bytes));
     if ((op.kind == OpKind::load || swaps) && !again) {
       begin_to_follow(w, op, lane, place, a.at(lane), bits, first);
@@ -384,12 +385,12 @@ void Initcheck::lane(Warp& w, const MicroOp& op, const LaneAccess& a, int lane, 
     }
   }
   if (op.kind == OpKind::load) return;
-  if (absent == 0) return mark({bits, 0, size}, first, a.bytes);
+  if (absent == 0) return set(shadow.bits, first, a.bytes);
   for (u32 k = 0; k < a.bytes; ++k)
     if ((absent >> k & 1) == 0)
-      mark({bits, 0, size}, first + k, 1);
+      set(shadow.bits, first + k, 1);
     else if (op.kind == OpKind::store)
-      unset(bits, first + k, 1);
+      clear(bits, first + k, 1);
 }
 
 // --- what becomes of a value -------------------------------------------------------------------------------
@@ -447,8 +448,10 @@ Initcheck::Found Initcheck::find(const Followed& f, ValueSlot at, int lane) {
 // Whether `lanes` go on depends on a register.
 void Initcheck::decides(Warp& w, ValueSlot at, u32 lanes) {
   Followed& f = followed(w);
+  lanes &= f.values.lanes(at);
+  if (lanes == 0) return;
   Uses uses;
-  for_lanes(f.values.lanes(at) & lanes, [&](int i) { uses[find(f, at, i).source] |= 1u << i; });
+  for_lanes(lanes, [&](int i) { uses[find(f, at, i).source] |= 1u << i; });
   report_uses(w, *w.current, uses);
 }
 
@@ -460,6 +463,7 @@ void Initcheck::branches(Warp& w, const BasicBlock& b, u32 mask) {
 
 // `op` uses values. Others of the same load, such as further elements of a vector, are not reported again.
 void Initcheck::report_uses(Warp& w, const MicroOp& op, const Uses& uses) {
+  if (uses.empty()) return;
   Followed& f = followed(w);
   std::map<const MicroOp*, u32> reported;
   for (const auto& [number, all] : uses) {
@@ -559,7 +563,8 @@ void Initcheck::before(Warp& w, const MicroOp& op) {
   const bool by_bits = rule.how >= FlowRule::routes && rule.how <= FlowRule::orders;
   if (by_bits) left = missing_after(w, op, rule, missing);
   if (shuffles) from = lanes_read(w, op);
-  const bool calculates = op.kind == OpKind::move || op.kind == OpKind::combine || shuffles;
+  const bool calculates =
+      op.kind == OpKind::move || op.kind == OpKind::combine || op.kind == OpKind::divide || shuffles;
   struct Result {
     int lane, k;
     Found value;

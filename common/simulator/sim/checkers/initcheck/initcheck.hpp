@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Finds reads of uninitialised memory: global memory since its allocation, shared memory since the block
-// began, local memory since its frame was opened. Each byte of memory has one bit.
+// began, local memory since its frame was opened. Each byte of memory has one bit (of local memory: one for
+// each lane).
 // A load is reported only when the value that it read is used. A value that is loaded and then discarded, by
 // a selp for example, does no harm, so the checker follows it through copies, conversions and selections
 // until another instruction uses it.
@@ -120,8 +121,9 @@ class Initcheck final : public KernelChecker {
     Bits shared;
     bool shared_whole = false;  // all of it has been written; checked after 4, 16, 64 … reads
     std::uint32_t looks = 0, next_look = kFirstLook;
-    std::vector<Bits> local;  // 32 per warp
-    bool has_local = false;   // some of it has been written
+    // By warp, for each byte of local memory: the lanes that have written it.
+    std::vector<std::vector<std::uint32_t>> local;
+    bool has_local = false;  // some of it has been written
   };
 
   // The bits of one kind of memory, and the range of addresses that they stand for.
@@ -132,7 +134,6 @@ class Initcheck final : public KernelChecker {
   Shadow shadow_of(Warp& w, Place place);
   static bool find_whole(BlockState& block, const Shadow& shadow);
   void written(std::uint64_t first, std::uint64_t n_bytes);
-  void mark(const Shadow& shadow, std::uint64_t first, std::uint64_t n);
   void each_lane(Warp& w, const MicroOp& op, const LaneAccess& a, const Shadow& shadow);
   void lane(Warp& w, const MicroOp& op, const LaneAccess& a, int lane, Place place, std::uint32_t absent = 0);
   void begin_to_follow(Warp& w, const MicroOp& load, int lane, Place place, std::uint64_t address,
@@ -154,7 +155,10 @@ class Initcheck final : public KernelChecker {
   void decides(Warp& w, ValueSlot at, std::uint32_t lanes);
   void function_begins(Warp& w, std::uint32_t function, std::uint32_t lanes);
   void report(Warp& w, const MicroOp& op, int lane, Place place, std::uint64_t address, bool in_part = false);
-  Bits& local_bits(const Warp& w, int lane, std::uint64_t end);
+  std::uint32_t* local_lanes(const Warp& w, std::uint64_t end);
+  void each_local_lane(Warp& w, const MicroOp& op, const LaneAccess& a);
+  void lane_at(Warp& w, const MicroOp& op, const LaneAccess& a, int lane, Place place, const Shadow& shadow,
+               std::uint64_t first, std::uint32_t absent);
 
   const Arena& arena_;
   std::vector<Finding>& findings_;
@@ -167,7 +171,7 @@ class Initcheck final : public KernelChecker {
     Reserved<std::uint8_t> whole_pages;
   };
   std::shared_ptr<Global> global_;
-  bool parallel_ = false;  // other host threads set bits of global memory at the same time
+  bool will_repeat_ = false;                         // a launch with findings in global memory
   std::vector<std::unique_ptr<BlockState>> blocks_;  // by storage
   // The bytes, by lane, that the current store or swap copies from memory that was never written, and the
   // lanes that have any.

@@ -507,6 +507,15 @@ KERNEL(padded_structures) {
   out[threadIdx.x] = other.tag + other.value + other.extra + static_cast<int>(other.weight);
 }
 
+// Only lanes that do not divide have a divisor of 0, and a float may be divided by it.
+// EXPECT nothing
+// LAUNCH 1 32
+KERNEL(guarded_division) {
+  UNUSED;
+  const int by = static_cast<int>(threadIdx.x % 8);
+  out[threadIdx.x] = by != 0 ? in[threadIdx.x] / by : 1.0f / static_cast<float>(by) > 1.0f;
+}
+
 // Local memory: each thread has its own stack, and a call passes structures by value.
 struct Triple {
   int a, b, c;

@@ -82,7 +82,7 @@ KERNEL(erratum_6_down_sweep) {
   out[k] = s_data[k];
 }
 
-// 14. Threads past the data have no items, but some of them have nodes of the tree: the last one has the root.
+// 14. Threads past the data have no items, but some of them have nodes of the tree: the last has the root.
 // EXPECT nothing
 // LAUNCH 1 64 n 50
 KERNEL(erratum_14_guard_with_unpadded_n) {

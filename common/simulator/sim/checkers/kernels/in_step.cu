@@ -13,7 +13,7 @@ namespace cg = cooperative_groups;
 using Ref = cuda::atomic_ref<int, cuda::thread_scope_block>;
 constexpr auto kRelaxed = cuda::memory_order_relaxed;
 
-// --- faulty --------------------------------------------------------------------------------------------------
+// --- faulty ------------------------------------------------------------------------------------------------
 
 // EXPECT shared-race
 // REASON no barrier or __syncwarp() between them, and lanes of a warp need not run in step
@@ -202,7 +202,7 @@ KERNEL(relaxed_broadcast_to_lanes_outside_of_the_mask) {
   out[threadIdx.x] = Ref(s_value).load(kRelaxed);  // FAULT
 }
 
-// --- correct -------------------------------------------------------------------------------------------------
+// --- correct -----------------------------------------------------------------------------------------------
 
 // A lock for which the lanes of a warp try in turn.
 // EXPECT nothing

@@ -53,6 +53,20 @@ KERNEL(shared_one_past) {
   out[threadIdx.x] = s_data[threadIdx.x + (n > 0 ? 1 : 0)];  // FAULT
 }
 
+// EXPECT division-by-zero
+// LAUNCH 1 32
+KERNEL(remainder_by_zero) {
+  UNUSED;
+  out[threadIdx.x] = in[threadIdx.x] % static_cast<int>(threadIdx.x % 8);  // FAULT
+}
+
+// EXPECT division-by-zero
+// LAUNCH 1 32
+KERNEL(wide_division_by_zero) {
+  UNUSED;
+  out[threadIdx.x] = static_cast<int>(1000ull / (threadIdx.x / 16ull));  // FAULT
+}
+
 // EXPECT misaligned
 // LAUNCH 1 32
 KERNEL(vector_load_misaligned) {

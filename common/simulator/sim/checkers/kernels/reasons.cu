@@ -130,6 +130,25 @@ KERNEL(flag_without_barrier_before_it) {
   }
 }
 
+// All threads of a block publish one value: who has seen the flag has not waited for the last write.
+// EXPECT global-race
+// REASON several threads write the same value there
+// LAUNCH 2 64
+KERNEL(all_threads_publish) {
+  UNUSED;
+  volatile unsigned* flag = counter;
+  if (blockIdx.x == 0) {
+    scratch[0] = in[0];  // OTHER
+    __threadfence();
+    flag[0] = 1;
+  } else {
+    while (flag[0] == 0) {
+    }
+    __threadfence();
+    out[threadIdx.x] = scratch[0];  // FAULT
+  }
+}
+
 // Threads of one block change a word under a lock of the grid, without fences.
 // EXPECT missing-fence
 // REASON a lock passes between them

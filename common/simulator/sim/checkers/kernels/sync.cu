@@ -163,6 +163,7 @@ KERNEL(full_mask_in_both_branches) {
 
 // Lanes that skip the shuffle wait at the barrier, and the other lanes wait for them.
 // EXPECT mask-names-absent-lane
+// REASON which wait at a barrier
 // LAUNCH 1 32
 KERNEL(shuffle_skipped_by_half) {
   UNUSED;

@@ -30,14 +30,7 @@ void Racecheck::touch(CurrentAccess& h, int lane, std::uint64_t address, std::ui
     for (std::uint64_t line = first / kLineBytes; line <= (first + n_bytes - 1) / kLineBytes; ++line)
       open_line(h, line, marker);
   }
-  for (std::uint32_t k = 0; k < n_bytes; k += 4) {
-    const std::uint32_t n = std::min(n_bytes - k, 4u);
-    const std::uint64_t offset = first + k;
-    if (n < 4 || is_bytes(h, h.shadow.written[offset / 4]))
-      bytes(h, lane, offset, n);
-    else
-      cell(h, lane, offset, h.shadow.written[offset / 4], h.shadow.read[offset / 4]);
-  }
+  by_word(h, lane, first, n_bytes);
 }
 
 // Gives the copies of a flight a new record and checks their accesses.
@@ -45,8 +38,8 @@ void Racecheck::fly(Block& block, Flight& flight) {
   BlockState& b = state(block);
   const CopyBatch& batch = flight.batch;
   Warp& w = block.warps[batch.warp];
-  flight.id = new_record({b.number, batch.op->index, flight.lanes,
-                          static_cast<std::uint16_t>(batch.warp | kFlying), Record::access});
+  flight.id = records_.add({b.number, batch.op->index, flight.lanes,
+                            static_cast<std::uint16_t>(batch.warp | kFlying), Record::access});
   LaneAccess a;
   a.mask = flight.lanes;
   a.bytes = 4;
@@ -71,7 +64,7 @@ void Racecheck::copies_finished(Block& block, const CopyBatch& batch, std::uint3
                                    [&](const Flight& f) { return f.batch.serial == batch.serial; });
   if (flight == b.flights.end()) return;
   flight->lanes &= ~lanes;
-  Record& r = log_[flight->id - base_];
+  Record& r = records_[flight->id];
   r.lanes &= ~lanes;
   if (barrier == 0) {
     if (r.lanes == 0) r.warp = author(r);
@@ -87,7 +80,7 @@ void Racecheck::copies_finished(Block& block, const CopyBatch& batch, std::uint3
 // Called after a barrier of the whole block.
 void Racecheck::renew_flights(Block& block) {
   for (Flight& flight : state(block).flights) {
-    log_[flight.id - base_].lanes = 0;
+    records_[flight.id].lanes = 0;
     fly(block, flight);
   }
 }

@@ -5,6 +5,8 @@
 // Any other access opens the line: from then on each of its words has its own cells, until the line has not
 // been accessed for so long that all its cells are old. The line's cell for writes is then a marker that is
 // renewed at each access; once the marker is old, all cells of the line are old.
+// With Care::lines, weak reads of other kinds only mark a line that the launch has not written; with
+// Care::readers, only those of data that no thread should write do.
 #include <algorithm>
 #include <bit>
 
@@ -13,7 +15,7 @@
 namespace course::sim {
 namespace {
 
-constexpr std::uint32_t kOpen = 31;
+constexpr std::uint32_t kOpen = 31, kMarked = 30;
 constexpr std::uint32_t kLineWords = 32;
 
 // The pattern of line k of an access by 32 lanes with `words` words each: 0 for 1 word; 1, 2 for 2 words; 3,
@@ -37,9 +39,10 @@ static_assert(words_of(2) == 2 && first_lane_of(2) == 16 && words_of(6) == 4 && 
 // Returns false, without having changed anything, if the words must be checked one by one.
 bool Racecheck::whole_lines(CurrentAccess& h) {
   const std::uint32_t words = h.a.bytes / 4;
-  const std::uint64_t offset = h.a.start() - h.shadow.base;
-  if (h.a.mask != kAllLanes || words == 0 || offset % kLineBytes != 0 || offset >= h.shadow.bytes ||
-      offset + std::uint64_t{kLanes} * h.a.bytes > h.shadow.bytes)
+  const std::uint64_t offset = h.a.start() - std::uint64_t{h.a.first} * h.a.bytes - h.shadow.base;
+  const bool may_lack_lanes = care_ == Care::lines && !h.writes && !h.strong;
+  if ((h.a.mask != kAllLanes && !may_lack_lanes) || words == 0 || offset % kLineBytes != 0 ||
+      offset >= h.shadow.bytes || offset + std::uint64_t{kLanes} * h.a.bytes > h.shadow.bytes)
     return false;
   Cell* const written = h.shadow.line_written + offset / kLineBytes;
   Cell* const read = h.shadow.line_read + offset / kLineBytes;
@@ -77,19 +80,36 @@ bool Racecheck::whole_lines(CurrentAccess& h) {
 // Whether the accesses that a line's cell names are ordered before this access for every lane.
 bool Racecheck::line_ordered(const CurrentAccess& h, Cell cell, std::uint32_t pattern) const {
   const std::uint32_t there = cell & kLaneMask;
-  return there != kOpen && ordered_alike(h, cell >> kLaneBits, there == pattern);
+  return there != kOpen && there != kMarked && ordered_alike(h, cell >> kLaneBits, there == pattern);
+}
+
+// Marks lines as read. Returns the lanes for which that is enough.
+std::uint32_t Racecheck::mark_lines(const CurrentAccess& h, std::uint32_t lanes) {
+  const bool may = care_ == Care::lines || (care_ == Care::readers && (h.op.order & kNonCoherent) != 0);
+  if (!may || h.writes || h.strong) return 0;
+  const Cell limit = h.shadow.bound << kLaneBits, mine = h.id << kLaneBits | kMarked;
+  if (h.a.end - h.a.low <= kLineBytes && nothing_written(h, limit)) {
+    h.shadow.line_read[(h.a.low - h.shadow.base) / kLineBytes] = mine;
+    h.shadow.line_read[(h.a.end - 1 - h.shadow.base) / kLineBytes] = mine;
+    return lanes;
+  }
+  std::uint32_t marked = 0;
+  std::uint64_t last = ~std::uint64_t{0};
+  for (std::uint32_t m = lanes; m != 0; m &= m - 1) {
+    const std::uint64_t offset = h.a.at(std::countr_zero(m)) - h.shadow.base, line = offset / kLineBytes;
+    if (line != last) {
+      if (!is_inside(h, offset) || h.shadow.line_written[line] >= limit) continue;
+      h.shadow.line_read[line] = mine;
+      last = line;
+    }
+    marked |= m & -m;
+  }
+  return marked;
 }
 
 // Opens the lines that `lanes` access, and renews their markers.
 void Racecheck::open_lines(CurrentAccess& h, std::uint32_t lanes) {
   const Cell marker = (next() - 1) << kLaneBits | kOpen;
-  if (h.a.run && lanes == h.a.mask) {
-    const std::uint64_t first = h.a.start() - h.shadow.base, n = std::uint64_t{h.a.count} * h.a.bytes;
-    if (first >= h.shadow.bytes || first + n > h.shadow.bytes) return;  // a fault follows
-    for (std::uint64_t line = first / kLineBytes; line <= (first + n - 1) / kLineBytes; ++line)
-      open_line(h, line, marker);
-    return;
-  }
   std::uint64_t last = ~std::uint64_t{0};
   for (std::uint32_t m = lanes; m != 0; m &= m - 1) {
     const std::uint64_t offset = h.a.at(std::countr_zero(m)) - h.shadow.base, line = offset / kLineBytes;
@@ -110,6 +130,7 @@ void Racecheck::open_line(const CurrentAccess& h, std::uint64_t line, Cell marke
         return;
       }
       const std::uint32_t pattern = cell & kLaneMask, words = words_of(pattern);
+      if (pattern == kMarked) doubt();
       lanes::set_counting(cells, kLineWords, words, (cell & ~kLaneMask) | first_lane_of(pattern));
     };
     fill(h.shadow.written + line * kLineWords, written);
@@ -122,23 +143,18 @@ void Racecheck::open_line(const CurrentAccess& h, std::uint64_t line, Cell marke
 // --- several checkers of one launch ------------------------------------------------------------------------
 
 bool Racecheck::has_touched(std::uint64_t line) const {
-  const Cell limit = base_ << kLaneBits;
+  const Cell limit = records_.first() << kLaneBits;
   return line_written_.data()[line] >= limit || line_read_.data()[line] >= limit;
 }
 
 Racecheck::Traces Racecheck::traces(std::uint64_t line, std::uint64_t word) const {
-  const Cell limit = base_ << kLaneBits;
+  const Cell limit = records_.first() << kLaneBits;
   const Cell line_written = line_written_.data()[line];
   if (line_written < limit || (line_written & kLaneMask) != kOpen)
     return {line_written >= limit, line_read_.data()[line] >= limit};
   const Cell written = written_.data()[word];
-  if (written < limit || record(written >> kLaneBits).kind != Record::bytes)
-    return {written >= limit, read_.data()[word] >= limit};
-  const Cell* const cells = cells_of_bytes(word);
-  const auto any = [&](const Cell* four) {
-    return std::any_of(four, four + 4, [&](Cell c) { return c >= limit; });
-  };
-  return {any(cells), any(cells + 4)};
+  const bool bytes = written >= limit && record(written >> kLaneBits).kind == Record::bytes;
+  return {written >= limit, bytes || read_.data()[word] >= limit};  // bytes are not told apart here
 }
 
 bool Racecheck::nobody_met(std::span<const Racecheck* const> parts, std::uint64_t address,

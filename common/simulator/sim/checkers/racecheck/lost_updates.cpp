@@ -7,9 +7,9 @@
 //   The word now has another value than the one loaded.
 //   Another thread wrote it last, and nothing orders that write before the store.
 //   The load is not in a loop that only waits.
-// It is an error if the stored value is computed from the loaded one and differs from that of the other thread.
-// Else it is a hint; but nothing is reported if the loaded value can only have decided, and the stored one is
-// the one loaded or the one there.
+// It is an error if the stored value is computed from the loaded one and differs from that of the other
+// thread. Else it is a hint; but nothing is reported if the loaded value can only have decided, and the
+// stored one is the one loaded or the one there.
 // The simulator lets other threads run between the two accesses (Block::one_pause_in).
 // Source: Lu, Tucek, Qin, Zhou, "AVIO: detecting atomicity violations via access interleaving invariants",
 // ASPLOS 2006, doi:10.1145/1168857.1168864 (the case read, remote write, write).
@@ -88,11 +88,11 @@ void Racecheck::check_changes(CurrentAccess& h, std::uint32_t lanes) {
     RecordId id = last >> kLaneBits;
     if (id < h.shadow.bound) continue;
     if (record(id).kind == Record::readers) {
-      last += readers(record(id)).back().offset;
-      id = readers(record(id)).back().record;
+      last += records_.readers(record(id)).back().offset;
+      id = records_.readers(record(id)).back().record;
     }
     // A swap may have failed, and so have changed nothing.
-    if (!ordered(h, id, last & kLaneMask, lane) && !swaps_.contains(record(id).what))
+    if (!ordered(h, id, last & kLaneMask, lane) && !locks_.is_swap(record(id).what))
       report_lost(h, lane, program_->ops[change->first.first], record(id), last & kLaneMask,
                   change->second && there != fresh);
   }

@@ -9,16 +9,12 @@
 namespace course::sim {
 namespace {
 
-constexpr std::size_t kSteps = 4096;
-constexpr std::uint32_t kNobody = ~0u;
 constexpr std::size_t kMaxReplaced = std::size_t{1} << 16;  // a limit for reasons only
 
 }  // namespace
 
 Gap Racecheck::gap(const OpRow& row) {
-  if (is_plain(row.kind) || row.kind == OpKind::copy) return nullptr;
-  if (row.kind == OpKind::mbarrier)
-    return is_of(row, {"st.async"}) ? "an asynchronous store counts as an access to its mbarrier" : nullptr;
+  if (is_plain(row.kind) || row.kind == OpKind::copy || row.kind == OpKind::mbarrier) return nullptr;
   if (is_of(row, {"tex", "suld", "sust"})) return "accesses to textures and surfaces are not followed";
   if (is_of(row, {"mapa"})) return "accesses to the shared memory of other blocks are not followed";
   return nullptr;  // the others access no memory, as a prefetch, or are reported as copies
@@ -31,23 +27,9 @@ Racecheck::Racecheck(const Arena& arena, std::vector<Finding>& findings)
       written_(arena.size() / 4),
       read_(arena.size() / 4),
       line_written_(arena.size() / kLineBytes + 1),
-      line_read_(arena.size() / kLineBytes + 1) {
-  steps_.resize(kSteps);
-}
+      line_read_(arena.size() / kLineBytes + 1) {}
 
 // --- records -----------------------------------------------------------------------------------------------
-
-// Called when record numbers have run out: forgets all history.
-void Racecheck::start_afresh() {
-  written_.clear();
-  read_.clear();
-  line_written_.clear();
-  line_read_.clear();
-  byte_pages_.clear();
-  blocks_.clear();
-  std::fill(steps_.begin(), steps_.end(), Step{});
-  base_ = 1;
-}
 
 // Old cells mean nothing, so those at both ends may stay.
 void Racecheck::released(std::uint64_t address, std::uint64_t n_bytes) {
@@ -61,21 +43,14 @@ void Racecheck::released(std::uint64_t address, std::uint64_t n_bytes) {
   });
 }
 
-RecordId Racecheck::new_record(const Record& r) {
-  const RecordId id = next();
-  log_.push_back(r);
-  if (id + 2 >= most_records)
-    throw DeviceFault(Fault::launch_timeout, "it is too long: the rest could not be checked for races");
-  return id;
-}
-
 inline RecordId Racecheck::record_of(WarpState& ws, Warp& w, const BlockState& b, std::uint32_t what,
                                      Record::Kind kind) {
   WarpState::Recent& recent = ws.recent[what % WarpState::kRecent];
   if (recent.what == what && recent.lanes == w.mask && recent.id >= ws.fresh) return recent.id;
   recent.what = what;
   recent.lanes = w.mask;
-  recent.id = new_record({b.number, what, w.mask, static_cast<std::uint16_t>(w.number), kind});
+  recent.id = records_.add({b.number, what, w.mask, static_cast<std::uint16_t>(w.number), kind});
+  std::fill(std::begin(recent.many), std::end(recent.many), 0);
   return recent.id;
 }
 
@@ -84,20 +59,19 @@ inline RecordId Racecheck::record_of(WarpState& ws, Warp& w, const BlockState& b
 void Racecheck::launch_begins(const Program& program, const LaunchRequest& launch) {
   program_ = &program;
   launch_ = &launch;
-  base_ = next();
-  log_.clear();
-  readers_.clear();
+  if (records_.launch_begins()) {
+    for (Reserved<Cell>* cells : {&written_, &read_, &line_written_, &line_read_}) cells->clear();
+    byte_pages_.clear();
+    blocks_.clear();
+  }
   sync_variables_.clear();
   n_writers_ = 0;
-  swaps_ = swaps_of(program);
+  locks_.launch_begins(program);
   changes_ = changes_of(program);
   replaced_.clear();
-  locks_.clear();
-  n_lock_uses_ = 0;
   reported_.clear();
   systems_.clear();
   known_.clear();
-  if (base_ >= most_records / 2) start_afresh();
   one_block_ = launch.grid.count() == 1;
   fences_ = sync_global_ = updates_ = exchanges_ = false;
   swap_loads_ = loads_before_swaps(program);
@@ -171,8 +145,8 @@ Racecheck::Shadow Racecheck::shadow_of(BlockState& b, Place place) {
           line_read_.data(),
           arena_.base(),
           arena_.size(),
-          base_,
-          one_block_ ? b.bound : base_,
+          records_.first(),
+          one_block_ ? b.bound : records_.first(),
           false};
 }
 
@@ -182,10 +156,11 @@ inline void Racecheck::look(CurrentAccess& h, Place place, std::uint32_t lanes) 
   const bool run = shortcuts_ && h.a.run && lanes == h.a.mask;
   if (h.writes && !changes_.empty()) check_changes(h, lanes);
   if (place == Place::shared) {
-    if (!run || (!run_of_lanes(h) && !in_pieces(h))) by_lane(h, lanes);
+    if (!run || !run_of_lanes(h)) by_lane(h, lanes);
   } else if (!run || !whole_lines(h)) {
-    open_lines(h, lanes);
-    if (!run || (!run_of_lanes(h) && !in_pieces(h))) by_lane(h, lanes);
+    const std::uint32_t left = lanes & ~mark_lines(h, lanes);
+    if (left != 0) open_lines(h, left);
+    if (left != 0 && (!run || left != lanes || !run_of_lanes(h))) by_lane(h, left);
   }
   if (gives_old_values_ && place == Place::global) note_old_values(h, lanes);
   if (h.reads && !changes_.empty()) note_loaded(h, lanes);
@@ -214,6 +189,14 @@ void Racecheck::access(Warp& w, const MicroOp& op, const LaneAccess& a) {
     lanes_in[static_cast<int>(place_of(a.at(std::countr_zero(m))))] |= m & -m;
   for (const Place place : {Place::global, Place::shared})
     if (lanes_in[static_cast<int>(place)] != 0) look(h, place, lanes_in[static_cast<int>(place)]);
+}
+
+// Whether this lane left the cell, in this block.
+bool Racecheck::is_own(const CurrentAccess& h, Cell cell, std::uint32_t lane) const {
+  const RecordId id = cell >> kLaneBits;
+  if ((cell & kLaneMask) != lane || id < h.b.first || id < h.shadow.floor) return false;
+  const Record& r = record(id);
+  return r.kind == Record::access && r.block == h.b.number && r.warp == h.w.number;
 }
 
 // One word per lane, with any pattern of addresses. Fast for lanes whose cells are old or were left by the
@@ -270,26 +253,14 @@ void Racecheck::one_atomic_each(CurrentAccess& h, std::uint32_t lanes) {
 }
 
 void Racecheck::by_lane(CurrentAccess& h, std::uint32_t lanes) {
-  const std::uint64_t n = h.a.bytes;
-  const std::uint64_t start = h.a.at(std::countr_zero(lanes));
-  const auto same = [&] {
-    if (lanes == h.a.mask) return h.a.same;
-    for (std::uint32_t m = lanes; m != 0; m &= m - 1)
-      if (h.a.at(std::countr_zero(m)) != start) return false;
-    return true;
-  };
-  if (h.reads && (lanes & (lanes - 1)) != 0 && same()) {
-    const std::uint64_t offset = start - h.shadow.base;
-    if (is_inside(h, offset))
-      for (std::uint64_t k = 0; k < n; k += 4)
-        broadcast(h, lanes, offset + k, static_cast<std::uint32_t>(std::min<std::uint64_t>(n, 4)));
+  const std::uint64_t n = h.a.bytes, offset = h.a.at(std::countr_zero(lanes)) - h.shadow.base;
+  if (h.reads && (lanes & (lanes - 1)) != 0 && h.a.same) {
+    for (std::uint64_t k = 0; is_inside(h, offset) && k < n; k += 4)
+      broadcast(h, lanes, offset + k, static_cast<std::uint32_t>(std::min<std::uint64_t>(n, 4)));
     return;
   }
   const bool atomic = h.op.kind == OpKind::atomic && n >= 4;
-  if (shortcuts_ && (n == 4 || atomic)) {
-    if (n == 4 && run_with_gaps(h, lanes)) return;
-    return atomic ? one_atomic_each(h, lanes) : one_word_each(h, lanes);
-  }
+  if (shortcuts_ && (n == 4 || atomic)) return atomic ? one_atomic_each(h, lanes) : one_word_each(h, lanes);
   for (std::uint32_t m = lanes; m != 0; m &= m - 1) lane(h, std::countr_zero(m));
 }
 
@@ -299,15 +270,18 @@ bool Racecheck::is_inside(const CurrentAccess& h, std::uint64_t offset) {
 }
 
 void Racecheck::lane(CurrentAccess& h, int lane) {
-  const std::uint64_t n = h.a.bytes, offset = h.a.at(lane) - h.shadow.base;
-  if (!is_inside(h, offset)) return;
-  if (n < 4) return bytes(h, lane, offset, static_cast<std::uint32_t>(n));
-  for (std::uint64_t k = 0; k < n; k += 4) {
-    const std::uint64_t word = (offset + k) / 4;
-    if (is_bytes(h, h.shadow.written[word]))
-      bytes(h, lane, offset + k, 4);
+  const std::uint64_t offset = h.a.at(lane) - h.shadow.base;
+  if (is_inside(h, offset)) by_word(h, lane, offset, h.a.bytes);
+}
+
+void Racecheck::by_word(CurrentAccess& h, int lane, std::uint64_t offset, std::uint32_t n_bytes) {
+  for (const std::uint64_t end = offset + n_bytes; offset < end; offset += 4) {
+    const auto n = static_cast<std::uint32_t>(std::min<std::uint64_t>(end - offset, 4));
+    const std::uint64_t word = offset / 4;
+    if (n < 4 || is_bytes(h, h.shadow.written[word]))
+      bytes(h, lane, offset, n);
     else
-      cell(h, lane, offset + k, h.shadow.written[word], h.shadow.read[word]);
+      cell(h, lane, offset, h.shadow.written[word], h.shadow.read[word]);
   }
 }
 
@@ -400,11 +374,14 @@ bool Racecheck::ordered(const CurrentAccess& h, RecordId id, std::uint32_t his_l
   if (id < h.shadow.floor) return true;
   const Record& r = record(id);
   if (is_flying(r, his_lane)) return false;
+  const bool any_lane = r.kind == Record::many;
   if (r.block == h.b.number) {
     if (id < h.b.bound) return true;
-    if (author(r) == h.w.number && (his_lane == static_cast<std::uint32_t>(lane) || id < h.ws.bound))
+    if (author(r) == h.w.number &&
+        ((!any_lane && his_lane == static_cast<std::uint32_t>(lane)) || id < h.ws.bound))
       return true;
   }
+  if (any_lane) return false;
   const Clock& known = h.ws.of(lane).known;
   return !known.empty() && known.covers(r.block, author(r), his_lane, id);
 }
@@ -415,7 +392,7 @@ bool Racecheck::any_of_cell(Cell cell, const Each& each) const {
   const RecordId id = cell >> kLaneBits;
   const std::uint32_t lane = cell & kLaneMask;
   if (record(id).kind != Record::readers) return each(id, lane);
-  for (const Reader& r : readers(record(id))) {
+  for (const Reader& r : records_.readers(record(id))) {
     if (r.lanes == 0) {
       if (each(r.record, (lane + r.offset) & kLaneMask)) return true;
     } else {
@@ -471,7 +448,8 @@ bool Racecheck::has_weak(Cell written) const {
 // The cell's weak access alone, which came first, without the strong ones that were added to it.
 Racecheck::Cell Racecheck::weak_part(Cell written) const {
   const Record& r = record(written >> kLaneBits);
-  return r.kind == Record::readers ? readers(r)[0].record << kLaneBits | (written & kLaneMask) : written;
+  return r.kind == Record::readers ? records_.readers(r)[0].record << kLaneBits | (written & kLaneMask)
+                                   : written;
 }
 
 // Reports the first access named by the cell that nothing orders before this one.
@@ -482,6 +460,7 @@ void Racecheck::check(CurrentAccess& h, int lane, std::uint64_t offset, Cell cel
   // of them are its readers.
   RecordId harmless = 0;
   any_of_cell(cell, [&](RecordId id, std::uint32_t other_lane) {
+    if (record(id).kind == Record::many && !ordered(h, id, other_lane, lane)) doubt();
     if (h.strong && (id == harmless || may_be_unordered(h, record(id), id, lane))) {
       harmless = id;
       return false;
@@ -500,11 +479,21 @@ void Racecheck::note_replaced(const CurrentAccess& h, std::uint64_t word, Cell w
   if (record(written >> kLaneBits).kind == Record::access) replaced_[word] = written;
 }
 
+// Whether the lanes access only lines, and not too many to look at, of which the cells for writes are old.
+bool Racecheck::nothing_written(const CurrentAccess& h, Cell limit) {
+  if (!h.a.is_within(h.shadow.base, h.shadow.bytes)) return false;
+  const std::uint64_t first = (h.a.low - h.shadow.base) / kLineBytes,
+                      last = (h.a.end - 1 - h.shadow.base) / kLineBytes;
+  return last - first < kLanes && std::all_of(h.shadow.line_written + first, h.shadow.line_written + last + 1,
+                                              [&](Cell cell) { return cell < limit; });
+}
+
 // For a load through the read-only path, which may not see what the same launch has written, ordered or not.
 void Racecheck::check_non_coherent(CurrentAccess& h) {
   h.shadow = shadow_of(h.b, Place::global);
   h.shadow.bound = h.shadow.floor;  // writes before the block's last barrier count, too
   const Cell limit = h.shadow.floor << kLaneBits;
+  if (nothing_written(h, limit)) return;
   bool opened = false;
   for (std::uint32_t m = h.a.mask; m != 0; m &= m - 1) {
     const int lane = std::countr_zero(m);
@@ -522,7 +511,7 @@ void Racecheck::check_non_coherent(CurrentAccess& h) {
       }
       if (written < limit) continue;
       RecordId id = written >> kLaneBits;
-      if (record(id).kind == Record::readers) id = readers(record(id))[0].record;
+      if (record(id).kind == Record::readers) id = records_.readers(record(id))[0].record;
       report_stale(h, lane, offset, id, static_cast<std::uint32_t>(written & kLaneMask));
       break;
     }
@@ -531,37 +520,31 @@ void Racecheck::check_non_coherent(CurrentAccess& h) {
 
 // The cell with one more reader: lane `lane`, or all of `lanes`.
 Racecheck::Cell Racecheck::with_reader(CurrentAccess& h, Cell cell, int lane, std::uint32_t lanes) {
+  if (care_ != Care::everything && !h.strong) return with_any_reader(h, cell);
   const RecordId from = cell >> kLaneBits;
   const std::uint32_t tag = cell & kLaneMask;
   const std::uint32_t offset = lanes != 0 ? 0 : (static_cast<std::uint32_t>(lane) - tag) & kLaneMask;
-  std::uint64_t hash = (std::uint64_t{from} << 32 | h.id) * 0x9e3779b97f4a7c15u;
-  hash = (hash ^ (std::uint64_t{lanes} << 5 | offset)) * 0xc2b2ae3d27d4eb4fu;
-  Step& step = steps_[hash >> 52];
-  if (step.reader == h.id && step.from == from && step.lanes == lanes && step.offset == offset)
-    return step.to << kLaneBits | tag;
+  return records_.with(from, {h.id, lanes, offset}, lane) << kLaneBits | tag;
+}
 
-  Reader all[kMaxReaders];
-  std::uint32_t n = 0;
-  if (from != 0 && record(from).kind == Record::readers)
-    for (const Reader& r : readers(record(from))) all[n++] = r;
-  else if (from != 0)
-    all[n++] = {from, 0, 0};
-  bool known = false;
-  for (std::uint32_t k = 0; k < n; ++k) {
-    const Reader& r = all[k];
-    if (r.record != h.id) continue;
-    if (lanes == 0 && (r.lanes >> lane & 1) != 0)
-      return cell;  // not cached in steps_, because it holds for this lane only
-    known = known || (lanes != 0 ? (lanes & ~r.lanes) == 0 : r.lanes == 0 && r.offset == offset);
+// The same if it need not be known which readers these are.
+Racecheck::Cell Racecheck::with_any_reader(CurrentAccess& h, Cell cell) {
+  Record both{h.b.number, h.op.index, kAllLanes, static_cast<std::uint16_t>(h.w.number), Record::many};
+  std::size_t who = 0;
+  if (cell >> kLaneBits != 0) {
+    const Record& there = record(cell >> kLaneBits);
+    who = there.block != both.block ? 2 : there.warp != both.warp ? 1 : 0;
   }
-  RecordId to = from;
-  if (!known && n < kMaxReaders) {
-    all[n++] = {h.id, lanes, offset};
-    to = new_record({kNobody, static_cast<std::uint32_t>(readers_.size()), n, 0, Record::readers});
-    for (std::uint32_t k = 0; k < n; ++k) readers_.push_back(all[k]);
-  }
-  step = {from, h.id, lanes, offset, to};
-  return to << kLaneBits | tag;
+  RecordId& many = h.ws.recent[h.op.index % WarpState::kRecent].many[who];
+  if (who != 0) both.warp = race::kNoWarp;
+  if (who == 2) both.block = kNobody;
+  if (many == 0) many = records_.add(both);
+  return many << kLaneBits | (cell & kLaneMask);
+}
+
+// Ends a pass that has taken too little care.
+void Racecheck::doubt() {
+  throw DeviceFault(Fault::launch_timeout, "it must be repeated");
 }
 
 }  // namespace course::sim

@@ -30,8 +30,8 @@
 //   thread), and it acquires what the reads of its threads have seen.
 //   A plain load does not race with atomics if a compare-and-swap of the same address then expects its value
 //   (atomicAdd() for doubles in the Programming Guide): if the load was too early, the swap fails.
-// One rule is stricter: strong accesses of two lanes of a warp race, too, because such lanes are written as if
-// they ran in step (warp-synchronous code without __syncwarp). need_step() has the exceptions:
+// One rule is stricter: strong accesses of two lanes of a warp race, too, because such lanes are written as
+// if they ran in step (warp-synchronous code without __syncwarp). need_step() has the exceptions:
 //   A lane that waits for others may find anything, and so may all that follows (note_wait()): in a loop that
 //   goes round until it has read what it needs; by a lock; by an atomic whose result decides what to do.
 //   All *_sync operations count, because both lanes have executed what comes before (but not for plain
@@ -44,8 +44,9 @@
 // Strong accesses do not race, but a strong load that is not ordered after a strong write may still get the
 // value from before it. old_values.cpp makes such loads return that value.
 //
-// Reading order: racecheck.hpp; racecheck.cpp for accesses; lines.cpp for whole lines; runs.cpp for adjacent
-// lanes; sync.cpp for what orders accesses; old_values.cpp; lost_updates.cpp; async.cpp; words.cpp.
+// Reading order: records.hpp; racecheck.hpp; racecheck.cpp for accesses; lines.cpp for whole lines; runs.cpp
+// for adjacent lanes; sync.cpp and locks.hpp for what orders accesses; old_values.cpp; lost_updates.cpp;
+// async.cpp; words.cpp.
 // Source: Flanagan, Freund, "FastTrack", PLDI 2009; NVIDIA, "PTX ISA" 9.0, chapter 8, "Memory Consistency
 // Model".
 #pragma once
@@ -65,6 +66,8 @@
 #include "base/rng.hpp"
 #include "sim/checkers/kernel_checker.hpp"
 #include "sim/checkers/racecheck/clock.hpp"
+#include "sim/checkers/racecheck/locks.hpp"
+#include "sim/checkers/racecheck/records.hpp"
 #include "sim/checkers/reserve.hpp"
 #include "sim/finding.hpp"
 #include "sim/machine/gap.hpp"
@@ -85,6 +88,12 @@ class Racecheck final : public KernelChecker {
 
   // For tests: checks each lane and word separately, without shortcuts. The findings must be the same.
   void take_no_shortcuts() { shortcuts_ = false; }
+  // How much a pass over a launch remembers of weak reads: everything; of several readers of a word only
+  // whether they are of one warp or block; of readers of a line that nothing has written not even which
+  // words. If that is not enough to tell whether there is a race, the pass ends with a fault (see doubt())
+  // and says nothing: the launch must be repeated with more care.
+  enum class Care : std::uint8_t { lines, readers, everything };
+  void take(Care care) { care_ = care; }
   std::vector<const Finding*> found() const override {
     std::vector<const Finding*> all;
     for (const Known& known : known_) all.push_back(&known.finding);
@@ -108,8 +117,6 @@ class Racecheck final : public KernelChecker {
   std::set<std::uint32_t> racing() const override;
   // The first race of this launch so far, without hints; nullptr if there is none.
   const Finding* first_race() const;
-  // Record numbers that fit in a cell; a launch that needs more ends with a fault. Tests make it smaller.
-  inline static RecordId most_records = RecordId{1} << 27;
   void released(std::uint64_t address, std::uint64_t n_bytes) override;
   // `parts`: checkers that each saw some of the blocks of one launch. True if no word of [address, address +
   // n_bytes) was accessed by two of them with at least one write. For launches in which the writes to global
@@ -132,43 +139,15 @@ class Racecheck final : public KernelChecker {
   void mbarrier_passed(Warp& w, int lane, std::uint64_t address) override;
 
  private:
-  using Cell = std::uint32_t;  // record << 5 | lane; 0: empty
-  static constexpr std::uint32_t kLaneBits = 5, kLaneMask = 31;
+  using Cell = race::Cell;
+  using Record = race::Record;
+  using Reader = race::Reader;
+  static constexpr std::uint32_t kLaneBits = race::kLaneBits, kLaneMask = race::kLaneMask;
+  static constexpr std::uint32_t kNobody = race::kNobody;
+  static constexpr std::uint16_t kFlying = race::kFlying, kByBarrier = race::kByBarrier;
   static constexpr std::uint64_t kLineBytes = 128;
   // Bytes of global memory whose byte cells are allocated together.
   static constexpr std::uint64_t kBytePage = 4096;
-
-  // An access record, or one of two other things that a cell can name: a set of readers, or the marker of a
-  // word that has byte cells.
-  struct Record {
-    enum Kind : std::uint16_t { access, readers, bytes };
-    std::uint32_t block;  // of the grid
-    std::uint32_t what;   // index of the op; readers: index of the first one in readers_
-    std::uint32_t lanes;  // that ran it together; readers: their number; copies: lanes still under way
-    std::uint16_t warp;   // copies: with kFlying
-    Kind kind;
-  };
-
-  // Flags in Record::warp. kFlying: an asynchronous copy that may be under way. kByBarrier: an mbarrier
-  // counts it.
-  static constexpr std::uint16_t kFlying = 1 << 15, kByBarrier = 1 << 14;
-  static bool is_flying(const Record& r, std::uint32_t lane) {
-    return r.kind == Record::access && (r.warp & kFlying) != 0 && (r.lanes >> lane & 1) != 0;
-  }
-  // The warp that made the access. A copy that an mbarrier counts has a number that is no warp's, since no
-  // thread made it.
-  static std::uint16_t author(const Record& r) { return static_cast<std::uint16_t>(r.warp & ~kFlying); }
-  static std::uint32_t warp_of(const Record& r) { return author(r) & ~std::uint32_t{kByBarrier}; }
-
-  // Accesses of one cell that are not ordered among each other: reads, or a weak write and strong writes
-  // after it.
-  struct Reader {
-    RecordId record;
-    std::uint32_t lanes;   // 0: one lane, namely the cell's lane + `offset`
-    std::uint32_t offset;  // modulo 32
-  };
-  static constexpr std::uint32_t kMaxReaders =
-      32;  // per cell, as warps in a block; further ones are not remembered
 
   // What a fence has prepared to be published by the thread's next strong write: the thread's own accesses
   // before `own`, those of its warp before `warp`, those of its block before `block`, and `other`.
@@ -216,6 +195,7 @@ class Racecheck final : public KernelChecker {
     struct Recent {
       std::uint32_t what = 0, lanes = 0;
       RecordId id = 0;
+      RecordId many[3] = {};  // of this access: of its warp, of its block, of the grid
     } recent[kRecent];
     // By address and lane (as a bit): the value that it has loaded, and the op. See lost_updates.cpp.
     std::map<std::pair<std::uint64_t, std::uint32_t>, std::pair<std::uint64_t, std::uint32_t>> loaded;
@@ -358,11 +338,9 @@ class Racecheck final : public KernelChecker {
   };
 
   // --- records
-  RecordId next() const { return base_ + static_cast<RecordId>(log_.size()); }
-  const Record& record(RecordId id) const { return log_[id - base_]; }
-  RecordId new_record(const Record& r);
+  RecordId next() const { return records_.next(); }
+  const Record& record(RecordId id) const { return records_[id]; }
   RecordId record_of(WarpState& ws, Warp& w, const BlockState& b, std::uint32_t what, Record::Kind kind);
-  void start_afresh();
 
   // --- accesses
   static bool is_strong(const MicroOp& op) {
@@ -392,17 +370,13 @@ class Racecheck final : public KernelChecker {
   Shadow shadow_of(BlockState& b, Place place);
   void look(CurrentAccess& h, Place place, std::uint32_t lanes);
   bool run_of_lanes(CurrentAccess& h);
-  bool run_ordered(const CurrentAccess& h, const Cell* cells, std::uint32_t n, std::uint32_t words) const;
   bool ordered_alike(const CurrentAccess& h, RecordId id, bool same_lanes) const;
-  bool in_pieces(CurrentAccess& h);
-  enum class Before : std::uint8_t { yes, no, unclear };
-  Before piece_before(const CurrentAccess& h, Cell cell, std::uint32_t lane) const;
-  bool run_with_gaps(CurrentAccess& h, std::uint32_t lanes);
   bool is_own(const CurrentAccess& h, Cell cell, std::uint32_t lane) const;
   void one_word_each(CurrentAccess& h, std::uint32_t lanes);
   void one_atomic_each(CurrentAccess& h, std::uint32_t lanes);
   void by_lane(CurrentAccess& h, std::uint32_t lanes);
   void lane(CurrentAccess& h, int lane);
+  void by_word(CurrentAccess& h, int lane, std::uint64_t offset, std::uint32_t n_bytes);
   static bool is_inside(const CurrentAccess& h, std::uint64_t offset);
   void broadcast(CurrentAccess& h, std::uint32_t lanes, std::uint64_t offset, std::uint32_t n);
   void broadcast_cell(CurrentAccess& h, std::uint32_t lanes, std::uint64_t offset, Cell written, Cell& read);
@@ -413,19 +387,22 @@ class Racecheck final : public KernelChecker {
   void bytes(CurrentAccess& h, int lane, std::uint64_t offset, std::uint32_t n);
   void check(CurrentAccess& h, int lane, std::uint64_t offset, Cell cell, bool old_writes);
   void check_non_coherent(CurrentAccess& h);
+  static bool nothing_written(const CurrentAccess& h, Cell limit);
   bool has_weak(Cell written) const;
   Cell weak_part(Cell written) const;
   Cell with_reader(CurrentAccess& h, Cell cell, int lane, std::uint32_t lanes);
+  Cell with_any_reader(CurrentAccess& h, Cell cell);
+  [[noreturn]] static void doubt();
   bool ordered(const CurrentAccess& h, RecordId id, std::uint32_t his_lane, int lane) const;
   bool all_ordered(const CurrentAccess& h, Cell cell, int lane) const;
   bool may_be_unordered(const CurrentAccess& h, const Record& r, RecordId id, int lane) const;
   bool need_step(const CurrentAccess& h, const Record& r, RecordId id, int lane) const;
-  std::span<const Reader> readers(const Record& r) const { return readers_.all().subspan(r.what, r.lanes); }
   template <typename Each>
   bool any_of_cell(Cell cell, const Each& each) const;
 
   // --- whole lines: lines.cpp
   bool whole_lines(CurrentAccess& h);
+  std::uint32_t mark_lines(const CurrentAccess& h, std::uint32_t lanes);
   bool line_ordered(const CurrentAccess& h, Cell cell, std::uint32_t pattern) const;
   void open_lines(CurrentAccess& h, std::uint32_t lanes);
   void open_line(const CurrentAccess& h, std::uint64_t line, Cell marker);
@@ -487,9 +464,6 @@ class Racecheck final : public KernelChecker {
   }
   Missing missing_between(const CurrentAccess& h, int lane, const Record& r, RecordId id,
                           std::uint32_t his_lane, std::uint64_t but_not = 0) const;
-  void note_lock_uses(const CurrentAccess& h, std::uint32_t lanes);
-  bool passes_a_lock(const CurrentAccess& h, int lane, const Record& r, RecordId id,
-                     std::uint32_t his_lane) const;
   static void note_look(CurrentAccess& h, int lane, std::uint64_t place, const SyncVariable& variable);
   void note_replaced(const CurrentAccess& h, std::uint64_t word, Cell written);
   bool has_run(std::uint32_t op, std::uint32_t block, std::uint32_t warp, std::uint32_t lane) const;
@@ -540,6 +514,7 @@ class Racecheck final : public KernelChecker {
   Finding finding_of(const Side& one, const Side& two, std::uint64_t address, std::uint32_t width) const;
   bool counts_again(std::uint64_t key);
   static std::uint64_t pair_of(Hazard hazard, std::uint32_t one, std::uint32_t other);
+  void explain_by_several(std::uint32_t write);
   void report(CurrentAccess& h, int lane, std::uint64_t offset, RecordId id, std::uint32_t other,
               bool old_writes);
   void report_stale(const CurrentAccess& h, int lane, std::uint64_t offset, RecordId writer,
@@ -566,16 +541,9 @@ class Racecheck final : public KernelChecker {
   // exchanges_: the kernel has strong accesses by which lanes of a warp may exchange values.
   bool fences_ = false, sync_global_ = false, one_block_ = false, exchanges_ = false;
   bool shortcuts_ = true;
+  Care care_ = Care::everything;
 
-  Log<Record> log_{most_records};  // of this launch
-  RecordId base_ = 1;              // number of its first record
-  Log<Reader> readers_{std::size_t{kMaxReaders} * most_records};
-  struct Step {
-    RecordId from = 0, reader = 0;
-    std::uint32_t lanes = 0, offset = 0;
-    RecordId to = 0;
-  };
-  std::vector<Step> steps_;  // a direct-mapped cache: from a set and a reader to the larger set
+  race::Records records_;
 
   Reserved<Cell> written_, read_;            // of global memory, by word
   Reserved<Cell> line_written_, line_read_;  // by line
@@ -583,17 +551,7 @@ class Racecheck final : public KernelChecker {
   std::vector<std::unique_ptr<BlockState>> blocks_;  // by storage
   SyncVariables sync_variables_;                     // of global memory
   std::size_t n_writers_ = 0;                        // that all synchronisation variables remember together
-  std::set<std::uint32_t> swaps_;                    // ops that are atomicExch or atomicCAS
-  // Changes of words that such ops swap: by word and block (~0: global memory), by thread, by op.
-  struct LockUse {
-    RecordId before = 0;
-    std::uint64_t number = 0;
-  };
-  using UsesOfThread = std::map<std::uint32_t, LockUse>;
-  std::map<std::pair<std::uint64_t, std::uint32_t>,
-           std::map<std::pair<std::uint32_t, std::uint32_t>, UsesOfThread>>
-      locks_;
-  std::uint64_t n_lock_uses_ = 0;
+  race::Locks locks_;
   // By word of global memory: the weak write of this launch that a later one has replaced.
   std::unordered_map<std::uint64_t, Cell> replaced_;
 

@@ -13,7 +13,10 @@ constexpr std::size_t kMaxSyncVariables = std::size_t{1} << 20;  // a limit for 
 // Limits: writers that all synchronisation variables together remember, and writers that each of them may
 // always remember.
 constexpr std::size_t kMaxWriters = std::size_t{1} << 21, kMinWriters = 4;
-constexpr std::uint64_t kMaxLockUses = 1 << 16;  // changes of locks in a launch; a limit for reasons only
+
+race::Locks::Thread thread_in(std::uint32_t block, std::uint32_t warp, auto lane) {
+  return {block, warp * kLanes + static_cast<std::uint32_t>(lane)};
+}
 
 }  // namespace
 
@@ -231,7 +234,11 @@ Racecheck::Keys Racecheck::keys_of(const MicroOp& op, std::uint64_t address) {
 // A strong access publishes at its address. What was published there, it has seen, or acquires at once.
 void Racecheck::order_by(CurrentAccess& h, std::uint32_t lanes) {
   const bool shared = h.shadow.shared;
-  if (!swaps_.empty() && h.writes) note_lock_uses(h, lanes);
+  for (std::uint32_t m = locks_.any() && h.writes ? lanes : 0; m != 0; m &= m - 1) {
+    const int lane = std::countr_zero(m);
+    locks_.note({h.a.at(lane) / 4, shared ? h.b.number : ~0u}, thread_in(h.b.number, h.w.number, lane),
+                h.op.index, next());
+  }
   const bool waits = (h.op.order & kWaits) != 0, ticket = h.op.kind == OpKind::atomic && is_look(h.op);
   h.ws.may_exchange = h.ws.may_exchange || !waits;
   if (exchanges_ && (waits || ticket)) note_wait(h.ws, lanes, waits ? next() : h.id);
@@ -342,7 +349,9 @@ void Racecheck::note_look(CurrentAccess& h, int lane, std::uint64_t place, const
 Racecheck::Missing Racecheck::missing_between(const CurrentAccess& h, int lane, const Record& r, RecordId id,
                                               std::uint32_t his_lane, std::uint64_t but_not) const {
   if (r.block == h.b.number) {
-    return passes_a_lock(h, lane, r, id, his_lane) ? Missing::lock_fence : Missing::nothing_passes;
+    return locks_.pass(thread_in(r.block, warp_of(r), his_lane), id, thread_in(h.b.number, h.w.number, lane))
+               ? Missing::lock_fence
+               : Missing::nothing_passes;
   }
   if (h.shadow.shared) return Missing::nothing_passes;
   Missing missing = Missing::nothing_passes;
@@ -367,41 +376,6 @@ Racecheck::Missing Racecheck::missing_between(const CurrentAccess& h, int lane, 
       consider(look, variable->second, writer);
   }
   return missing;
-}
-
-// Remembers which threads change a word that some op swaps, as atomicExch and atomicCAS do for a lock. Of
-// each thread and op only the last change counts, so that a thread that tries again does not hide its
-// release.
-void Racecheck::note_lock_uses(const CurrentAccess& h, std::uint32_t lanes) {
-  const bool swaps = swaps_.contains(h.op.index);
-  for (std::uint32_t m = lanes; m != 0; m &= m - 1) {
-    const int lane = std::countr_zero(m);
-    // Each block has its own shared memory.
-    const std::pair key{h.a.at(lane) / 4, h.shadow.shared ? h.b.number : ~0u};
-    auto lock = locks_.find(key);
-    if (lock == locks_.end()) {
-      if (!swaps) continue;
-      lock = locks_.try_emplace(key).first;
-    }
-    if (n_lock_uses_ >= kMaxLockUses) return;
-    ++n_lock_uses_;
-    lock->second[{h.b.number, h.w.number * kLanes + static_cast<std::uint32_t>(lane)}][h.op.index] = {
-        next(), n_lock_uses_};
-  }
-}
-
-// Whether the thread of record `r` has changed a lock after its access, and this thread after that.
-bool Racecheck::passes_a_lock(const CurrentAccess& h, int lane, const Record& r, RecordId id,
-                              std::uint32_t his_lane) const {
-  return std::any_of(locks_.begin(), locks_.end(), [&](const auto& lock) {
-    const auto his = lock.second.find({r.block, warp_of(r) * kLanes + his_lane});
-    const auto own = lock.second.find({h.b.number, h.w.number * kLanes + static_cast<std::uint32_t>(lane)});
-    if (his == lock.second.end() || own == lock.second.end()) return false;
-    std::uint64_t last = 0;
-    for (const auto& [op, use] : own->second) last = std::max(last, use.number);
-    return std::any_of(his->second.begin(), his->second.end(),
-                       [&](const auto& use) { return use.second.before > id && use.second.number < last; });
-  });
 }
 
 // Whether this block has seen a flag that the block of record `r` set before that access.

@@ -32,18 +32,28 @@ const ptx::Operand* address_of(const Program& program, const MicroOp& op) {
   return nullptr;
 }
 
+// Calls `each(number)` for the basic blocks that may follow a block.
+template <typename Each>
+void for_successors(const Program& program, const BasicBlock& block, const Each& each) {
+  if (block.exit == Exit::fall || block.exit == Exit::branch || block.exit == Exit::call) each(block.next);
+  if (block.exit == Exit::jump || block.exit == Exit::branch) each(block.target);
+  if (block.exit == Exit::indexed)
+    for (const std::uint32_t target : program.jump_tables[block.target]) each(target);
+}
+
+bool holds(const BasicBlock& block, const MicroOp& op) {
+  return op.index >= block.first && op.index < block.last;
+}
+
 // Whether a thread can execute the store after the load without starting a loop again.
 bool comes_after(const Program& program, const MicroOp& load, const MicroOp& store) {
   if (load.index > store.index) return false;
   std::vector<bool> reached(program.blocks.size(), false);
   for (std::size_t b = 0; b < program.blocks.size(); ++b) {
     const BasicBlock& block = program.blocks[b];
-    if (load.index >= block.first && load.index < block.last) reached[b] = true;
-    if (!reached[b]) continue;
-    if (store.index >= block.first && store.index < block.last) return true;
-    if (block.exit == Exit::fall || block.exit == Exit::branch || block.exit == Exit::call)
-      reached[block.next] = true;
-    if (block.exit == Exit::jump || block.exit == Exit::branch) reached[block.target] = true;
+    if (!reached[b] && !holds(block, load)) continue;
+    if (holds(block, store)) return true;
+    for_successors(program, block, [&](std::uint32_t next) { reached[next] = true; });
   }
   return false;
 }
@@ -52,24 +62,16 @@ bool is_in_loop(const Program& program, const MicroOp& op) {
   std::vector<bool> reached(program.blocks.size(), false);
   std::vector<std::uint32_t> left;
   const auto follow = [&](const BasicBlock& block) {
-    if (block.exit == Exit::fall || block.exit == Exit::branch || block.exit == Exit::call)
-      left.push_back(block.next);
-    if (block.exit == Exit::jump || block.exit == Exit::branch) left.push_back(block.target);
-    if (block.exit == Exit::indexed)
-      left.insert(left.end(), program.jump_tables[block.target].begin(),
-                  program.jump_tables[block.target].end());
-  };
-  const auto holds = [&](const BasicBlock& block) {
-    return op.index >= block.first && op.index < block.last;
+    for_successors(program, block, [&](std::uint32_t next) { left.push_back(next); });
   };
   for (const BasicBlock& block : program.blocks)
-    if (holds(block)) follow(block);
+    if (holds(block, op)) follow(block);
   while (!left.empty()) {
     const std::uint32_t number = left.back();
     left.pop_back();
     if (reached[number]) continue;
     reached[number] = true;
-    if (holds(program.blocks[number])) return true;
+    if (holds(program.blocks[number], op)) return true;
     follow(program.blocks[number]);
   }
   return false;
@@ -92,6 +94,12 @@ constexpr const char* kLostChange =
 constexpr const char* kSamePosition =
     "both store there from one line, with different values, of which one is lost: no barrier helps, their "
     "positions must differ, or only one of them should store";
+
+constexpr const char* kNothingOrders =
+    "nothing orders two blocks within a kernel unless a fence and an atomic do";
+constexpr const char* kSeveralWrite =
+    "several threads write the same value there, and a block that waits for one of them does not wait for "
+    "the others: let one thread write it";
 
 constexpr const char* kLockWithoutFence =
     "a lock passes between them, but no __threadfence() after it is taken, or before it is released, so the "
@@ -165,6 +173,7 @@ void Racecheck::report(CurrentAccess& h, int lane, std::uint64_t offset, RecordI
   if (h.shadow.shared && offset < program_->reserved_shared && is_systems(h.op) &&
       is_systems(program_->ops[record(id).what]))
     return;
+  if (care_ != Care::everything) doubt();
   Hazard hazard = Hazard::read_write;
   if (old_writes && h.writes)
     hazard = same_value(h, lane, offset, id, other) ? Hazard::same_value : Hazard::write_write;
@@ -182,6 +191,16 @@ void Racecheck::report(CurrentAccess& h, int lane, std::uint64_t offset, RecordI
   }
   known_.push_back(
       {describe(h, lane, offset, id, other, hazard, old_writes), h.op.index, record(id).what, in_a_warp});
+  if (hazard == Hazard::same_value && h.op.index == record(id).what) explain_by_several(h.op.index);
+}
+
+// Now it is known that several threads do a write of races that were reported before.
+void Racecheck::explain_by_several(std::uint32_t write) {
+  for (Known& known : known_) {
+    std::string& message = known.finding.message;
+    if ((known.op == write || known.other_op == write) && message.ends_with(kNothingOrders))
+      message.replace(message.size() - std::strlen(kNothingOrders), std::string::npos, kSeveralWrite);
+  }
 }
 
 Racecheck::Side Racecheck::side_of(const CurrentAccess& h, int lane) const {
@@ -238,7 +257,7 @@ void Racecheck::report_miss(std::uint64_t address, const Miss& miss) {
 
 // Whether a thread has executed an op in this launch.
 bool Racecheck::has_run(std::uint32_t op, std::uint32_t block, std::uint32_t warp, std::uint32_t lane) const {
-  return std::ranges::any_of(log_.all(), [&](const Record& r) {
+  return std::ranges::any_of(records_.all(), [&](const Record& r) {
     return r.kind == Record::access && r.what == op && r.block == block && warp_of(r) == warp &&
            (r.lanes >> lane & 1) != 0;
   });
@@ -250,7 +269,8 @@ std::string Racecheck::reason_of(const CurrentAccess& h, int lane, std::uint64_t
                                  const MicroOp& one, const MicroOp& two) const {
   const Record& r = record(id);
   const bool same_block = r.block == h.b.number, same_warp = same_block && warp_of(r) == h.w.number;
-  // Stores of a scatter in which two items have the same position. In a loop, they may also be those of rounds.
+  // Stores of a scatter in which two items have the same position. In a loop, they may also be those of
+  // rounds.
   const bool scatter = hazard == Hazard::write_write && missing == Missing::nothing_passes &&
                        one.kind == OpKind::store && two.kind == OpKind::store &&
                        !changes_what_it_reads(*program_, one) &&
@@ -367,7 +387,8 @@ std::string Racecheck::reason_between_blocks(const CurrentAccess& h, int lane, s
         "the flag or counter by which block {} knows of block {} was set before this write, by another "
         "thread of block {}, which must wait for it at a barrier first",
         h.b.number, r.block, r.block);
-  return "nothing orders two blocks within a kernel unless a fence and an atomic do";
+  const std::uint32_t write = h.writes ? h.op.index : r.what;
+  return reported_.contains(pair_of(Hazard::same_value, write, write)) ? kSeveralWrite : kNothingOrders;
 }
 
 std::set<std::uint32_t> Racecheck::racing() const {

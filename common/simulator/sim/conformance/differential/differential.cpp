@@ -15,8 +15,8 @@
 // enough (without fmt, one with std::format, GCC 13):
 //   g++ -std=c++20 -O1 -Icommon -Icommon/simulator -I/usr/local/cuda/include -o differential
 //     common/simulator/sim/conformance/differential/*.cpp
-//     common/simulator/sim/conformance/{*_operations,*_scenarios,exact,operand,scenario}.cpp common/simulator/ptx/ir.cpp
-//     -L/usr/local/cuda/lib64 -lcudart (and -lfmt where fmt is installed)
+//     common/simulator/sim/conformance/{*_operations,*_scenarios,exact,operand,scenario}.cpp
+//     common/simulator/ptx/ir.cpp -L/usr/local/cuda/lib64 -lcudart (and -lfmt where fmt is installed)
 //   ./differential 1 100000 > gpu.txt
 //   LD_LIBRARY_PATH=build/common/simulator/cudart ./differential 1 100000 > sim.txt; diff gpu.txt sim.txt
 // JIT_LEVEL=0 in the environment turns the driver's optimisations off (4 is the default). A GPU that agrees

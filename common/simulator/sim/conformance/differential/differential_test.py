@@ -31,7 +31,7 @@ def digests(program, cudart, **settings):
 class Faulty(shrink.Machine):
     """A simulator that answers otherwise as long as a kernel has both of these."""
 
-    NEEDS = ("madc.lo.cc.u32 %r9, %r7, %r6, %r7;", "cvt.rz.f32.u8 %to, %from;")
+    NEEDS = ("madc.lo.cc.u32 %r9, %r7, %r6, %r7;", "cvt.rmi.ftz.sat.u8.f32 %to, %from;")
 
     def run(self, seed, path):
         text = path.read_text()
@@ -50,8 +50,8 @@ def shrinks(program, cudart):
             "sub.cc.u32 %r3, %r10, %r8;",
             Faulty.NEEDS[0],
             "subc.u32 %r8, %r2, %r8;",
-            "{ .reg .b16 %from; .reg .b32 %to; .reg .pred %is;",
-            "xor.b16 %from, %h6, %zero16;",
+            "{ .reg .b32 %from; .reg .b32 %to; .reg .pred %is;",
+            "xor.b32 %from, %r9, %zero32;",
             "@!%p5 " + Faulty.NEEDS[1],
             "@!%p5 xor.b32 %r2, %to, %zero32;",
             "}",

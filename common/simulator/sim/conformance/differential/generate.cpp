@@ -8,7 +8,6 @@
 #include "base/rng.hpp"
 #include "sim/conformance/format.hpp"
 #include "sim/conformance/operation.hpp"
-#include "sim/conformance/scenario.hpp"
 
 namespace course::sim::differential {
 namespace {
@@ -66,13 +65,6 @@ constexpr std::string_view kTemplates[] = {
     "bfi.b64 W, W, W, #, #",
     "bfe.u64 W, W, #, #",
     "bfe.s64 W, W, #, #",
-    "vadd.s32.u32.s32.sat R, R.b1, R.h1",
-    "vsub.u32.s32.u32 R, R.h0, R.b3",
-    "vmad.s32.u32.s32.shr7 R, R.b0, R.h1, R",
-    "vset.u32.s32.lt R, R.b2, R",
-    "vabsdiff4.u32.u32.u32.add R, R, R, R",
-    "vadd2.s32.s32.s32.sat R, R, R, R",
-    "vmin4.u32.s32.u32 R, R, R, R",
     "cvt.pack.sat.u8.s32.b32 R, R, R, R",
     "cvt.pack.sat.s16.s32 R, R, R",
 };
@@ -85,9 +77,6 @@ constexpr std::string_view kLosesGuard = "set.ltu.f32.f64";
 constexpr std::string_view kWarpTemplates[] = {
     "mma.sync.aligned.m16n8k16.row.col.s32.s8.s8.s32 {R, R, R, R}, {R, R}, {R}, {R, R, R, R}",
     "mma.sync.aligned.m8n8k16.row.col.satfinite.s32.s8.u8.s32 {R, R}, {R}, {R}, {R, R}",
-    "mma.sync.aligned.m16n8k32.row.col.satfinite.s32.u4.s4.s32 {R, R, R, R}, {R, R}, {R}, {R, R, R, R}",
-    "mma.sync.aligned.m16n8k128.row.col.s32.b1.b1.s32.and.popc {R, R, R, R}, {R, R}, {R}, {R, R, R, R}",
-    "mma.sync.aligned.m8n8k128.row.col.s32.b1.b1.s32.xor.popc {R, R}, {R}, {R}, {R, R}",
     "movmatrix.sync.aligned.m8n8.trans.b16 R, R",
     "elect.sync R|P, -1",
 };
@@ -293,22 +282,6 @@ class Generator {
       if (whole) return true;
     }
     return false;
-  }
-
-  // The suite's spellings use %a, %b, %c and %d.
-  void video() {
-    static const std::vector<Scenario> all = [] {
-      std::vector<Scenario> some = video_scenarios();
-      std::erase_if(some, [](const Scenario& s) { return s.sm90_departs; });
-      return some;
-    }();
-    const std::string& spelling = all[below(all.size())].name;
-    std::string text = guard();
-    for (std::size_t k = 0; k < spelling.size(); ++k) {
-      text += spelling[k] == '%' ? word() : std::string(1, spelling[k]);
-      if (spelling[k] == '%') ++k;
-    }
-    line(text);
   }
 
   void carries() {
@@ -576,7 +549,7 @@ class Generator {
   }
 
   void statement(int depth) {
-    const auto kind = below(44);
+    const auto kind = below(43);
     if (kind < 18) return operation();
     if (kind < 22) {
       const std::string_view chosen = kTemplates[below(std::size(kTemplates))];
@@ -584,7 +557,6 @@ class Generator {
       return depth == 0 ? form(chosen, "") : operation();
     }
     if (kind < 25) return carries();
-    if (kind == 40) return video();
     if (in_function_) return operation();
     if (kind < 27) return local_array();
     if (kind < 28) return input_again();
@@ -596,7 +568,7 @@ class Generator {
     if (kind < 37) return exchange();
     if (kind < 38) return shared_cells();
     if (kind < 40) return below(4) == 0 ? wide_atomic() : own_atomic();
-    if (kind < 43) return form(kWarpTemplates[below(std::size(kWarpTemplates))], "");
+    if (kind < 42) return form(kWarpTemplates[below(std::size(kWarpTemplates))], "");
     return copy();
   }
 

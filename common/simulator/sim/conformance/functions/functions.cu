@@ -7,7 +7,8 @@
 //                              largest error in units in the last place (ulp), the number of NaNs on one side
 //                              alone, and the arguments of the first
 // Built with `ninja -C build common/simulator/sim/functions`, or by nvcc alone:
-//   nvcc -std=c++20 -arch=sm_90 -Icommon -Icommon/simulator common/simulator/sim/conformance/functions/functions.cu
+//   nvcc -std=c++20 -arch=sm_90 -Icommon -Icommon/simulator
+//   common/simulator/sim/conformance/functions/functions.cu
 // Exit status: 0, also with differences; 1 when a call fails; 77 without a device.
 #include <cerrno>
 #include <cmath>

@@ -1,0 +1,12 @@
+// SPDX-License-Identifier: MIT
+// How often threads of this host thread's blocks have found that the phase of an mbarrier has not ended,
+// since one of their mbarriers last changed.
+#pragma once
+
+#include <cstdint>
+
+namespace course::sim {
+
+std::uint32_t& vain_polls();
+
+}  // namespace course::sim

@@ -20,6 +20,10 @@ std::string base_name(std::string_view path) {
   return std::string(slash == std::string_view::npos ? path : path.substr(slash + 1));
 }
 
+bool is_out_of_bounds(const lab::SimFinding& finding) {
+  return finding.checker == "memcheck" && finding.kind.starts_with("out-of-bounds");
+}
+
 // The mistake that explains the outputs of all other failed cases.
 void show_output_of_others(const Evidence& evidence, CaseRecord& record) {
   const std::vector<lab::FailedCase> others = failed_cases(evidence);
@@ -46,6 +50,9 @@ std::uint64_t RunContext::seed_of(Stage stage, std::string_view task, std::strin
 
 void explain_lines(lab::Failure& failure, const SourceLine& source_line) {
   if (failure.findings.empty()) return;
+  if (std::ranges::any_of(failure.findings, is_out_of_bounds))
+    std::erase_if(failure.notes,
+                  [](const std::string& note) { return note.starts_with("cudaErrorIllegalAddress"); });
   lab::SimFinding& first = failure.findings.front();
   if (first.line == 0 || source_line(first.file, first.line).empty()) return;
   failure.source = fmt::format("{} | {}", first.line, quote(source_line, first.file, first.line));
@@ -62,10 +69,7 @@ void explain_lines(lab::Failure& failure, const SourceLine& source_line) {
         "they should share it, an atomic does both steps as one");
   else if (why != std::string::npos && change == std::string::npos)
     first.message.replace(why, std::string::npos, ": two items have one position, so no barrier helps");
-  else if (first.kind.starts_with("out-of-bounds"))
-    std::erase_if(failure.notes,
-                  [](const std::string& note) { return note.starts_with("cudaErrorIllegalAddress"); });
-  else
+  else if (!is_out_of_bounds(first))
     return;
   if (const std::size_t size = first.message.find(" bytes of shared memory"); size != std::string::npos) {
     bool is_dynamic = false;
@@ -96,8 +100,7 @@ std::string printed_lines(std::string_view printed, std::size_t limit, std::size
 
 bool hides_output(const CaseRecord* record) {
   return record != nullptr && record->failure && !record->failure->mismatch &&
-         !record->failure->findings.empty() && record->failure->findings.front().checker == "memcheck" &&
-         record->failure->findings.front().kind.starts_with("out-of-bounds");
+         std::ranges::any_of(record->failure->findings, is_out_of_bounds);
 }
 
 std::vector<lab::FailedCase> failed_cases(const Evidence& evidence) {

@@ -73,7 +73,7 @@ std::string cause_of(const Failure& failure) {
   }
   std::string text = failure.findings.empty() ? text_of(failure.diagnosis) : "";
   for (const SimFinding& finding : failure.findings)
-    text += (&finding == failure.findings.data() ? "" : "\n    before that: ") + one_line(finding);
+    text += (&finding == failure.findings.data() ? "" : "\n    then: ") + one_line(finding);
   if (!failure.findings.empty() && !failure.diagnosis.in_case.empty())
     text += "\n    " + text_of(failure.diagnosis);
   if (failure.found_in.empty()) return text;

@@ -12,10 +12,10 @@
 namespace course::lab {
 namespace {
 
-// Whether the first finding is an uninitialised read. An element can be left unwritten because a rank or a
+// Whether the only finding is an uninitialised read. An element can be left unwritten because a rank or a
 // position was wrong before.
 bool reads_unwritten(const Failure& failure) {
-  return failure.proved && !failure.findings.empty() && failure.findings.front().checker == "initcheck";
+  return failure.proved && failure.findings.size() == 1 && failure.findings.front().checker == "initcheck";
 }
 
 }  // namespace

@@ -246,15 +246,17 @@ Judgement judge_silence(const LiveRunner::Waited& waited, double seconds) {
 
 namespace {
 
-// The likely reason of an invalid access, or of a kernel that does not end: a race or an uninitialised read
-// in the same kernel.
-const SimFinding* reason_of(const SimFinding& fault, const SimReport& report) {
+// The first error: a race or an uninitialised read before an invalid access, or before a kernel that does not
+// end. One in the same kernel comes before those in others.
+const SimFinding* first_error_before(const SimFinding& fault, const SimReport& report) {
   if (fault.checker != "memcheck" && fault.checker != "execution") return nullptr;
-  const auto found = std::ranges::find_if(report.findings, [&](const SimFinding& other) {
-    return (other.checker == "racecheck" || other.checker == "initcheck") && other.kernel == fault.kernel &&
-           weight_of(other) == Weight::fault;
-  });
-  return found == report.findings.end() ? nullptr : &*found;
+  const SimFinding* first = nullptr;
+  for (const SimFinding& other : report.findings) {
+    if ((other.checker != "racecheck" && other.checker != "initcheck") || weight_of(other) != Weight::fault) continue;
+    if (other.kernel == fault.kernel) return &other;
+    if (first == nullptr) first = &other;
+  }
+  return first;
 }
 
 // What can be proved never to end is not merely slow. "": nothing is proved.
@@ -296,8 +298,9 @@ void add_findings(const SimReport& report, Judgement& judgement) {
                                        ? "gives the right answer, but writes to its input"
                                        : "gives the right answer this time, but only by luck";
     }
-    judgement.failure.explain(finding, true);
-    if (const SimFinding* reason = reason_of(finding, report)) judgement.failure.findings.push_back(*reason);
+    const SimFinding* first = first_error_before(finding, report);
+    judgement.failure.explain(first != nullptr ? *first : finding, true);
+    if (first != nullptr) judgement.failure.findings.push_back(finding);
     return;
   }
   if (hint != nullptr && judgement.verdict != Verdict::ok &&

@@ -120,11 +120,14 @@ TEST(SimReport, SaysWhatAWildAccessComesOf) {
   Judgement judgement;
   judge_report(report, false, false, judgement);
   EXPECT_EQ(cause_of(judgement.failure),
-            "memory access: found by memcheck\n    before that: race: found by racecheck");
+            "race: found by racecheck\n    then: memory access: found by memcheck");
   EXPECT_TRUE(judgement.failure.proved);
-  report.findings[2].kernel = report.findings[3].kernel = "another";
+  report.findings[2].kernel = "another";  // the same kernel's comes first
   judge_report(report, false, false, judgement);
-  EXPECT_EQ(cause_of(judgement.failure), "memory access: found by memcheck");
+  EXPECT_EQ(judgement.failure.findings[0].checker, "initcheck");
+  report.findings[3].kernel = "another";
+  judge_report(report, false, false, judgement);
+  EXPECT_EQ(judgement.failure.findings[0].checker, "racecheck");
 }
 
 TEST(SimReport, OnlyTimingMakesRightAnswersLuck) {

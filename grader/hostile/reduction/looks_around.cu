@@ -24,7 +24,7 @@ bool opens(const char* path, long how = 0) {
 }
 
 bool reads_secrets() {
-  return opens("/etc/shadow") || opens("/etc/passwd") || opens("/root") || opens("/proc/1/mem", kReadWrite) ||
+  return opens("/etc/shadow") || opens("/etc/passwd") || opens("/root/.bashrc") || opens("/proc/1/mem", kReadWrite) ||
          opens("/proc/2/root/etc/passwd");
 }
 

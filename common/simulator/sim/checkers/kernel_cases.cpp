@@ -68,6 +68,8 @@ std::vector<KernelCase> cases_of(const std::string& file) {
           next.free_scratch = true;
         else if (launch[k] == "task")
           next.is_task = true;
+        else if (launch[k] == "scratch_at" && k + 1 < launch.size())
+          next.scratch_at = std::stoi(launch[++k]);
         else if ((launch[k] == "n" || launch[k] == "shared") && k + 1 < launch.size())
           (launch[k] == "n" ? next.n : next.shared) = static_cast<std::uint32_t>(std::stoul(launch[k + 1])),
                                        ++k;
@@ -123,6 +125,7 @@ std::vector<Finding> run(const KernelCase& c, std::uint32_t mode, std::uint64_t 
     std::uint32_t n;
   } arguments{buffer("in", c.n, 1), buffer("out", c.n, 0), buffer("scratch", c.n, -1),
               buffer("counter", 64, 0), c.n};
+  if (c.scratch_at >= 0) arguments.scratch = arguments.out + 4 * static_cast<std::uint64_t>(c.scratch_at);
   if (c.is_task) device.name_buffer(arguments.in, c.n * 4, 4, "in", true);
   if (c.free_scratch && !device.release(arguments.scratch)) throw std::runtime_error("cannot free");
   std::byte parameters[36];

@@ -19,6 +19,7 @@ struct KernelCase {
   std::set<std::string> expected;  // kinds of findings; empty for correct code
   std::string reason;              // part of each finding's message
   std::uint32_t grid = 1, block = 32, n = 4096, shared = 0;
+  int scratch_at = -1;  // `scratch` begins at this element of `out`; -1: it is an array of its own
   bool cooperative = false, free_scratch = false;
   bool is_task = false;  // `in` is the input of a lab's task
   std::set<std::uint32_t> fault_lines, other_lines;

@@ -23,7 +23,7 @@ bool carries_pointers(const ptx::Instruction& i) {
 
 class Walk {
  public:
-  Walk(const ptx::Function& f, const LaunchRequest& launch, std::vector<std::uint64_t>& found)
+  Walk(const ptx::Function& f, const LaunchRequest& launch, PointerArguments& found)
       : f_(f), launch_(launch), found_(found) {}
 
   void from(std::int32_t reg) {
@@ -51,7 +51,7 @@ class Walk {
         std::uint64_t value = 0;
         if (at + sizeof value > launch_.parameters.size()) continue;
         std::memcpy(&value, launch_.parameters.data() + at, sizeof value);
-        found_.push_back(value);
+        found_.emplace(at, value);
       }
       return;
     }
@@ -61,15 +61,14 @@ class Walk {
 
   const ptx::Function& f_;
   const LaunchRequest& launch_;
-  std::vector<std::uint64_t>& found_;
+  PointerArguments& found_;
   std::set<std::int32_t> seen_;
 };
 
 }  // namespace
 
-std::vector<std::uint64_t> pointers_behind(const Program& program, const LaunchRequest& launch,
-                                           const MicroOp& op) {
-  std::vector<std::uint64_t> found;
+PointerArguments pointers_behind(const Program& program, const LaunchRequest& launch, const MicroOp& op) {
+  PointerArguments found;
   const ptx::Function& f = *program.functions[op.function].source;
   if (!f.is_entry || op.ptx_index >= f.instructions.size()) return found;
   Walk walk(f, launch, found);

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <set>
 #include <vector>
 
@@ -12,10 +13,12 @@
 
 namespace course::sim {
 
-// The values of the kernel parameters from which the address of `op` may have been computed. Empty for ops in
-// device functions: arguments of calls are not followed.
-std::vector<std::uint64_t> pointers_behind(const Program& program, const LaunchRequest& launch,
-                                           const MicroOp& op);
+// Pointers that the launch got, by their offsets among its arguments.
+using PointerArguments = std::map<std::uint64_t, std::uint64_t>;
+
+// Those from which the address of `op` may have been computed. Empty for ops in device functions: arguments of
+// calls are not followed.
+PointerArguments pointers_behind(const Program& program, const LaunchRequest& launch, const MicroOp& op);
 
 // Loads whose value a compare-and-swap of the same address uses as the expected value, and compares with what
 // it finds. If such a load reads an outdated value, the swap fails. Ops are given by number.

@@ -205,3 +205,23 @@ KERNEL(counter_is_no_lock) {
     atomicAdd(&counter[0], 1u);
   }
 }
+
+// A round of a scan that gets one array for both of its sides.
+// EXPECT global-race
+// REASON both arrays are the same
+// LAUNCH 1 64 scratch_at 0
+KERNEL(one_array_for_both_sides) {
+  UNUSED;
+  const unsigned t = threadIdx.x;
+  scratch[t] = t < 2 ? 1 : out[t - 2];  // FAULT OTHER
+}
+
+// The totals begin where the sums still go on.
+// EXPECT global-race
+// REASON two arrays of the launch overlap: one begins at out, element 0 of 4096, the other at out, element 40
+// LAUNCH 2 32 scratch_at 40
+KERNEL(totals_within_the_sums) {
+  UNUSED;
+  out[blockIdx.x * 32 + threadIdx.x] = in[threadIdx.x];  // FAULT OTHER
+  if (threadIdx.x == 0) scratch[blockIdx.x] = 3;         // FAULT OTHER
+}

@@ -529,6 +529,7 @@ class Racecheck final : public KernelChecker {
   std::string reason_of(const CurrentAccess& h, int lane, std::uint64_t offset, RecordId id,
                         std::uint32_t other, Hazard hazard, bool old_writes, Missing missing,
                         const MicroOp& one, const MicroOp& two) const;
+  std::string two_ways_to(std::uint64_t address, const MicroOp& one, const MicroOp& two) const;
   std::string reason_between_blocks(const CurrentAccess& h, int lane, std::uint64_t offset, RecordId id,
                                     std::uint32_t other, bool old_writes, Missing missing) const;
 

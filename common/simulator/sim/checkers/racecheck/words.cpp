@@ -263,6 +263,22 @@ bool Racecheck::has_run(std::uint32_t op, std::uint32_t block, std::uint32_t war
   });
 }
 
+// Whether the accesses follow two pointers that the launch got, into one array: then the arrays are the same, or
+// one reaches into the other. "": they do not, or it is unknown.
+std::string Racecheck::two_ways_to(std::uint64_t address, const MicroOp& one, const MicroOp& two) const {
+  const PointerArguments first = pointers_behind(*program_, *launch_, one),
+                         second = pointers_behind(*program_, *launch_, two);
+  if (first.size() != 1 || second.size() != 1 || first.begin()->first == second.begin()->first) return "";
+  const std::uint64_t from = first.begin()->second, to = second.begin()->second;
+  if (from == to) return "both arrays are the same: the launch got one pointer twice";
+  if (from > address || to > address || !arena_.has(from, 1) || !arena_.has(to, 1)) return "";
+  const auto place = [&](std::uint64_t at, const MicroOp& op) {
+    return describe_address(*program_, arena_, at, op.width);
+  };
+  return fmt::format("two arrays of the launch overlap: one begins at {}, the other at {}", place(from, one),
+                     place(to, two));
+}
+
 // Why two accesses, of which `one` reads if only one of them does, are a finding.
 std::string Racecheck::reason_of(const CurrentAccess& h, int lane, std::uint64_t offset, RecordId id,
                                  std::uint32_t other, Hazard hazard, bool old_writes, Missing missing,
@@ -296,6 +312,11 @@ std::string Racecheck::reason_of(const CurrentAccess& h, int lane, std::uint64_t
                        one.width, two.width);
   if ((r.warp & kByBarrier) != 0)
     return "only threads that have waited for the mbarrier know that the copy is done";
+  const std::string overlap =
+      h.shadow.shared || missing != Missing::nothing_passes || one.index == two.index
+          ? ""
+          : two_ways_to(h.shadow.base + offset, one, two);
+  if (!overlap.empty()) return overlap;
   if (same_block) {
     return fmt::format(
         "no barrier {}between them{}{}", same_warp ? "or __syncwarp() " : "",

@@ -33,12 +33,13 @@ struct Order {
     return descending ? static_cast<Bits>(~key) : key;
   }
   // The bits of these that are sorted.
-  constexpr Bits rank(Bits key) const {
+  constexpr Bits rank(Bits key) const { return sorted_bits(flipped(key)); }
+  constexpr Bits sorted_bits(Bits flipped) const {
     if (begin_bit == end_bit) return 0;
     const unsigned n_bits = end_bit - begin_bit;
     const Bits all =
         n_bits == 8 * sizeof(Bits) ? static_cast<Bits>(~Bits{0}) : static_cast<Bits>((Bits{1} << n_bits) - 1);
-    return static_cast<Bits>(flipped(key) >> begin_bit) & all;
+    return static_cast<Bits>(flipped >> begin_bit) & all;
   }
 };
 

@@ -329,6 +329,16 @@ TEST(Check, TellsBitsThatWereNotFlipped) {
   EXPECT_NE(hint(t, "any_key").find("of two negative floats"), std::string::npos) << hint(t, "any_key");
 }
 
+TEST(Check, TellsFlipsThatAreExchanged) {
+  Tried t = tried("any_key", "keys_f64_n5000_random");
+  std::ranges::sort(t.output<std::uint64_t>(), [](std::uint64_t a, std::uint64_t b) {
+    const bool is_negative = a >> 63 != 0;
+    if (is_negative != (b >> 63 != 0)) return is_negative;
+    return is_negative ? a < b : a > b;
+  });
+  EXPECT_NE(hint(t, "any_key").find("the two flips are exchanged"), std::string::npos) << hint(t, "any_key");
+}
+
 TEST(Check, TellsAllBitsOfEachTile) {
   Tried t = tried("tile_sort", "keys_u32_n2500_random_bits5to13");
   const auto in = t.input<std::uint32_t>();

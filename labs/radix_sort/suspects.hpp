@@ -123,7 +123,8 @@ class Suspects {
           {"whole_array", [right](std::vector<Bits>& keys) { stable_sort_by(keys, right); },
            fmt::format("the whole array is in order: sort each tile of {} keys for itself", kTile)});
     }
-    const char* advice = is_merge(rung_)            ? "merge on until one is left"
+    const char* advice = is_merge(rung_) ? "no merge moved a key from one run to another: check which two positions a pair "
+                                        "compares, and that merging goes on until one run is left"
                          : rung_ == Rung::tile_sort ? "sort each tile as a whole"
                                                     : "a key's place depends on the counts of all tiles";
     // After a wrong merge, too, the last few keys can stand as they did.
@@ -148,6 +149,18 @@ class Suspects {
           "as_signed", [](auto& o) { o.kind = KeyKind::signed_number; },
           "this is the order of the bits as signed numbers: of two negative floats the one with the "
           "larger bits is the smaller one");
+      add_sort(
+          "flips_swapped",
+          [right = right_](std::vector<Bits>& keys) {
+            constexpr Bits kTop = Bits{1} << (8 * sizeof(Bits) - 1);
+            const auto rank = [&](Bits key) {
+              const Bits flipped = (key & kTop) != 0 ? key ^ kTop : static_cast<Bits>(~key);
+              return right.sorted_bits(right.descending ? static_cast<Bits>(~flipped) : flipped);
+            };
+            std::ranges::stable_sort(keys, [&](Bits a, Bits b) { return rank(a) < rank(b); });
+          },
+          "the floats from 0 up are in the wrong direction, and so are those below: the two flips are "
+          "exchanged. A float with its sign bit set needs every bit flipped, another one the sign bit");
     }
     add_with(
         "other_direction", [](auto& o) { o.descending = !o.descending; },

@@ -240,7 +240,11 @@ std::string tiles_not_turned(const TableFacts<T>& f) {
   const bool fits = f.out.is_all([&, w = width](std::size_t r, std::size_t col) {
     return all[f.row(r)][col].value_or(f.out.got[r * w + col]);
   });
-  return fits ? "the tiles change places, but inside a tile nothing is transposed: to[c][r] must come from "
+  // What was loaded must explain something that is wrong.
+  bool explains = false;
+  for (std::size_t i = 0; i < f.out.got.size() && !explains; ++i)
+    explains = !f.out.is_right(i) && all[f.row(i / width)][i % width].has_value();
+  return fits && explains ? "the tiles change places, but inside a tile nothing is transposed: to[c][r] must come from "
                 "the tile's "
                 "row r and column c"
               : "";

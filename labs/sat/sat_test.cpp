@@ -281,6 +281,15 @@ TEST(Check, TellsTilesInWhichNothingIsTransposed) {
       << hint(t, "transpose");
 }
 
+// Two sums that were never loaded explain nothing.
+TEST(Check, TellsNoTilesWhereNothingWasLoaded) {
+  Tried t = tried("transpose", "top_left_i32_2x1_random");
+  const auto out = t.output<std::int64_t>();
+  out[0] = t.input<std::int32_t>()[0];
+  out[1] = out[0] + t.input<std::int32_t>()[1] + 3;
+  EXPECT_EQ(hint(t, "transpose").find("inside a tile"), std::string::npos) << hint(t, "transpose");
+}
+
 // In an image of one column, two mistakes give the same table; in others they give different ones.
 TEST(Check, TellsSwappedSidesFromTheOtherCorner) {
   Tried one_column = tried("serial", "lower_left_i32_1x31_random");

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: MIT
 // labcli photo: develops a photo with the labs' kernels, and writes photo.png and photo.html.
 #include <fmt/format.h>
-#include <unistd.h>
 #include <CLI/CLI.hpp>
 
 #include <algorithm>
@@ -24,6 +23,7 @@
 #include "photo/image.hpp"
 #include "photo/page.hpp"
 #include "report/report_file.hpp"
+#include "report/table.hpp"
 #include "text.hpp"
 
 namespace course::grader::cli {
@@ -127,7 +127,7 @@ int run_photo(const PhotoOptions& options) {
   }
   development.after = *photo;
   for (const DevelopedStage& stage : development.stages) std::fputs(stage_line(stage).c_str(), stdout);
-  if (isatty(STDOUT_FILENO) != 0 && std::getenv("NO_COLOR") == nullptr)
+  if (style_for_stdout().colour)
     std::fputs(photo_text(*photo, std::min<std::size_t>(terminal_columns(), 100)).c_str(), stdout);
   const std::pair<const char*, std::string> files[] = {{"photo.png", png_of(*photo)},
                                                        {"photo.html", photo_html(development)}};

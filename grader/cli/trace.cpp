@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: MIT
 // labcli trace: prints a kernel's arrays after every step, from a run on the simulator.
 #include <fmt/format.h>
-#include <unistd.h>
 #include <CLI/CLI.hpp>
 
 #include <algorithm>
@@ -21,6 +20,7 @@
 #include "grading/explain.hpp"
 #include "layout.hpp"
 #include "report/report_file.hpp"
+#include "report/table.hpp"
 #include "text.hpp"
 #include "trace/html.hpp"
 #include "trace/picture.hpp"
@@ -158,7 +158,7 @@ int run_trace(const TraceOptions& options) {
     if (!path.empty())
       if (const auto done = write_report(path, made()); !done) return fail(done.error().text);
 
-  const bool colour = isatty(STDOUT_FILENO) != 0 && std::getenv("NO_COLOR") == nullptr;
+  const bool colour = style_for_stdout().colour;
   if (options.markdown)
     std::fputs(trace_markdown(view).c_str(), stdout);
   else if (options.svg.empty() && options.html.empty())

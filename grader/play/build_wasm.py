@@ -38,7 +38,7 @@ LINK = """-Os -fwasm-exceptions -sMODULARIZE=1 -sEXPORT_NAME=make_machine -sENVI
 
 
 def units(build: pathlib.Path) -> Iterator[tuple[str, str]]:
-    """The files that the native build compiles: name of the object and path."""
+    """The .cpp files of the libraries in TARGETS, as the native build has them: name of the object and path."""
     targets = json.loads((build / "meson-info/intro-targets.json").read_text(encoding="utf-8"))
     for target in targets:
         if not re.fullmatch(TARGETS, target["name"]) or target["type"] != "static library":

@@ -123,10 +123,11 @@ class Suspects {
           {"whole_array", [right](std::vector<Bits>& keys) { stable_sort_by(keys, right); },
            fmt::format("the whole array is in order: sort each tile of {} keys for itself", kTile)});
     }
-    const char* advice = is_merge(rung_) ? "no merge moved a key from one run to another: check which two positions a pair "
-                                        "compares, and that merging goes on until one run is left"
-                         : rung_ == Rung::tile_sort ? "sort each tile as a whole"
-                                                    : "a key's place depends on the counts of all tiles";
+    const char* advice =
+        is_merge(rung_) ? "no merge moved a key from one run to another: check which two positions a pair "
+                          "compares, and that merging goes on until one run is left"
+        : rung_ == Rung::tile_sort ? "sort each tile as a whole"
+                                   : "a key's place depends on the counts of all tiles";
     // After a wrong merge, too, the last few keys can stand as they did.
     const std::uint64_t telling = is_merge(rung_) ? 8 : 1;
     for (std::uint64_t run = 256; run + telling <= n; run *= 2) {

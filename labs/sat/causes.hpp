@@ -244,10 +244,11 @@ std::string tiles_not_turned(const TableFacts<T>& f) {
   bool explains = false;
   for (std::size_t i = 0; i < f.out.got.size() && !explains; ++i)
     explains = !f.out.is_right(i) && all[f.row(i / width)][i % width].has_value();
-  return fits && explains ? "the tiles change places, but inside a tile nothing is transposed: to[c][r] must come from "
-                "the tile's "
-                "row r and column c"
-              : "";
+  return fits && explains
+             ? "the tiles change places, but inside a tile nothing is transposed: to[c][r] must come from "
+               "the tile's "
+               "row r and column c"
+             : "";
 }
 
 template <typename T>

@@ -495,7 +495,7 @@ __global__ void __launch_bounds__(kCountingBlock)
 }
 
 // --- Short arrays: one block runs all passes, from one half of its shared memory to the other. So there is
-// one launch, instead of a memset, two kernels that count and one per pass, and no tile waits for another
+// one launch, instead of one that clears, one that counts and one per pass, and no tile waits for another
 // one. The limiter is the shared memory: 32 lanes with random digits and positions use a bank 3 or 4 at a
 // time.
 inline constexpr unsigned kOneBlock = 512;  // threads at most

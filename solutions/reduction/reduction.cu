@@ -14,9 +14,9 @@
 // Lines that start with //@ control the generator of the students' file (make_skeleton.py).
 // Invariant: every rung gives a right answer for every (item type, operator, n), n = 0 included, and no rung
 // writes d_in.
-// Source: M. Harris, "Optimizing Parallel Reduction in CUDA" (2007), for rungs 1 to 4. The ticket of rung 5
-// is from the CUDA sample threadFenceReduction. Here the code is generic, with 64-bit sizes and any
-// alignment.
+// Source: M. Harris, "Optimizing Parallel Reduction in CUDA" (2007), for rungs 1, 2 and 4; rung 3 is the
+// last warp of its tree, with shuffles. The ticket of rung 5 is from the CUDA sample threadFenceReduction. Here
+// the code is generic, with 64-bit sizes and any alignment.
 //@end
 #include "reduction/lab.hpp"
 

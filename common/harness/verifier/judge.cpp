@@ -252,7 +252,8 @@ const SimFinding* first_error_before(const SimFinding& fault, const SimReport& r
   if (fault.checker != "memcheck" && fault.checker != "execution") return nullptr;
   const SimFinding* first = nullptr;
   for (const SimFinding& other : report.findings) {
-    if ((other.checker != "racecheck" && other.checker != "initcheck") || weight_of(other) != Weight::fault) continue;
+    if ((other.checker != "racecheck" && other.checker != "initcheck") || weight_of(other) != Weight::fault)
+      continue;
     if (other.kernel == fault.kernel) return &other;
     if (first == nullptr) first = &other;
   }

@@ -139,7 +139,7 @@ class Session final : public sim::Attachment, public sim::Observer {
   LineStarts line_starts_;
   std::vector<Breakpoint> breakpoints_;
   std::vector<Watch> watches_;
-  std::vector<bool> break_lines_;  // of all breakpoints
+  std::vector<bool> break_lines_;  // by index of Inspector::lines(): whether a breakpoint is on the line
   Goal goal_;
   Json last_;  // the last event that a collecting run noted
 

@@ -73,7 +73,6 @@ enum class Type : std::uint8_t {
   samplerref,
   surfref,
 };
-// clang-format on
 
 // Size in bits; 1 for pred, 0 for none.
 int bits_of(Type type);

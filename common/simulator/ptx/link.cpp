@@ -159,9 +159,9 @@ class Linker {
         if (!is_definition(symbol)) continue;
         Symbol& before = all[index];
         if (is_definition(before)) {
-          if (!may_repeat(symbol.linkage) && !may_repeat(before.linkage))
-            return fmt::format("'{}' is defined twice", symbol.name);
-          continue;
+          const bool is_weak = may_repeat(symbol.linkage), was_weak = may_repeat(before.linkage);
+          if (!is_weak && !was_weak) return fmt::format("'{}' is defined twice", symbol.name);
+          if (is_weak || !was_weak) continue;
         }
         before = std::move(symbol);
       }

@@ -100,6 +100,19 @@ TEST(PtxLink, KeepsTheFirstWeakDefinition) {
   EXPECT_EQ(module->find_variable("v")->initial.at(0), 1);
 }
 
+TEST(PtxLink, PrefersAStrongDefinition) {
+  const std::string weak = ".weak .func f()\n{\n ret;\n}\n.weak .global .u32 v = 1;\n",
+                    strong =
+                        ".visible .func g()\n{\n ret;\n}\n.visible .func f()\n{\n call g;\n ret;\n}\n"
+                        ".visible .global .u32 v = 2;\n";
+  for (const auto& texts : {std::vector{weak, strong}, std::vector{strong, weak}}) {
+    const auto module = linked(texts);
+    ASSERT_TRUE(module) << module.error().text;
+    EXPECT_EQ(module->find_function("f")->instructions.at(0).opcode, "call");
+    EXPECT_EQ(module->find_variable("v")->initial.at(0), 2);
+  }
+}
+
 TEST(PtxLink, RefusesTwoStrongDefinitions) {
   const auto module = linked({".visible .func f()\n{\n ret;\n}\n", ".visible .func f()\n{\n ret;\n}\n"});
   ASSERT_FALSE(module);

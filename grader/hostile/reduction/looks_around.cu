@@ -24,8 +24,8 @@ bool opens(const char* path, long how = 0) {
 }
 
 bool reads_secrets() {
-  return opens("/etc/shadow") || opens("/etc/passwd") || opens("/root/.bashrc") || opens("/proc/1/mem", kReadWrite) ||
-         opens("/proc/2/root/etc/passwd");
+  return opens("/etc/shadow") || opens("/etc/passwd") || opens("/root/.bashrc") ||
+         opens("/proc/1/mem", kReadWrite) || opens("/proc/2/root/etc/passwd");
 }
 
 // The runner has standard input and output, its channel (3), and the memory of the case that it works on.

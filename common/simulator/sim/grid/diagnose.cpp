@@ -64,7 +64,8 @@ Finding diagnose(const Program& program, const LaunchRequest& launch, const Grid
   if (memory && o.address != 0) {
     std::vector<std::uint64_t> origins;
     if (o.op != nullptr)
-      for (const auto& [offset, pointer] : pointers_behind(program, launch, *o.op)) origins.push_back(pointer);
+      for (const auto& [offset, pointer] : pointers_behind(program, launch, *o.op))
+        origins.push_back(pointer);
     f.object = describe_address(program, arena, o.address, o.op == nullptr ? 0 : o.op->width, origins);
   }
   if (f.kind == "out-of-bounds" && o.op != nullptr && loads_callee(program, *o.op))

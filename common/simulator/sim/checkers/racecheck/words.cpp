@@ -312,10 +312,9 @@ std::string Racecheck::reason_of(const CurrentAccess& h, int lane, std::uint64_t
                        one.width, two.width);
   if ((r.warp & kByBarrier) != 0)
     return "only threads that have waited for the mbarrier know that the copy is done";
-  const std::string overlap =
-      h.shadow.shared || missing != Missing::nothing_passes || one.index == two.index
-          ? ""
-          : two_ways_to(h.shadow.base + offset, one, two);
+  const std::string overlap = h.shadow.shared || missing != Missing::nothing_passes || one.index == two.index
+                                  ? ""
+                                  : two_ways_to(h.shadow.base + offset, one, two);
   if (!overlap.empty()) return overlap;
   if (same_block) {
     return fmt::format(

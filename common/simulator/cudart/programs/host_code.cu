@@ -110,78 +110,91 @@ std::vector<float> copied(const float* d_data, int n = kItems) {
   return host;
 }
 
+// The cases by name; CASE(name) { … } defines one.
+std::map<std::string, void (*)()>& cases() {
+  static std::map<std::string, void (*)()> all;
+  return all;
+}
+struct Case {
+  Case(const char* name, void (*run)()) { cases().emplace(name, run); }
+};
+#define CASE(name)                     \
+  void name();                         \
+  const Case case_##name(#name, name); \
+  void name()
+
 // --- host code accesses memory of the device
 
-void prints_an_element() {
+CASE(prints_an_element) {
   Floats v;
   v.written();
   std::printf("%g\n", v[3]);  // host-access
 }
-void stores_an_element() {
+CASE(stores_an_element) {
   Floats v;
   v[5] = 1;  // host-access
 }
-void sorts_on_the_host() {
+CASE(sorts_on_the_host) {
   Floats v;
   v.written();
   std::sort(v.get(), v.get() + kItems);  // host-access
 }
-void copies_with_memcpy() {
+CASE(copies_with_memcpy) {
   Floats v;
   std::vector<float> host(kItems);
   v.written();
   std::memcpy(host.data(), v.get(), kItems * sizeof(float));  // host-access
 }
-void reads_a_pitched_row() {
+CASE(reads_a_pitched_row) {
   float* v = nullptr;
   std::size_t pitch = 0;
   cudaMallocPitch(&v, &pitch, 400, 10);
   cudaMemset2D(v, pitch, 0, 400, 10);
   std::printf("%g\n", v[pitch / sizeof(float)]);  // host-access
 }
-void reads_pool_memory() {
+CASE(reads_pool_memory) {
   float* v = nullptr;
   cudaMallocAsync(&v, 400, nullptr);
   cudaMemsetAsync(v, 0, 400);
   cudaDeviceSynchronize();
   std::printf("%g\n", v[0]);  // host-access
 }
-void allocates_an_array_of_arrays() {
+CASE(allocates_an_array_of_arrays) {
   float** rows = nullptr;
   cudaMalloc(&rows, 4 * sizeof(float*));
   cudaMalloc(&rows[1], 400);  // host-access
   cudaFree(rows);
 }
-void releases_with_free() {
+CASE(releases_with_free) {
   float *v = nullptr, *w = nullptr;
   cudaMalloc(&v, 400);
   cudaMalloc(&w, 400);
   cudaFree(v);
   std::free(w);  // host-access
 }
-void releases_with_delete() {
+CASE(releases_with_delete) {
   float* v = nullptr;
   cudaMallocManaged(&v, 400);
   delete[] v;  // host-access
 }
-void reads_before_the_start() {
+CASE(reads_before_the_start) {
   Floats v;
   v.written();
   std::printf("%g\n", *reinterpret_cast<const double*>(v.get() - 2));  // host-access
 }
-void reads_a_symbols_address() {
+CASE(reads_a_symbols_address) {
   void* address = nullptr;
   cudaGetSymbolAddress(&address, weights);
   std::printf("%g\n", static_cast<float*>(address)[2]);  // host-access
 }
-void reads_in_a_host_function() {
+CASE(reads_in_a_host_function) {
   static Floats v;
   v.written();
   cudaLaunchHostFunc(
       nullptr, [](void*) { std::printf("%g\n", v[0]); }, nullptr);  // host-access
 }
 
-void uses_host_accessible_memory() {
+CASE(uses_host_accessible_memory) {
   float *pinned = nullptr, *managed = nullptr;
   cudaMallocHost(&pinned, 1 << 18);
   cudaMallocManaged(&managed, 1 << 18);
@@ -201,7 +214,7 @@ void uses_host_accessible_memory() {
   cudaFree(managed);
   cudaFreeHost(pinned);
 }
-void only_computes_addresses() {
+CASE(only_computes_addresses) {
   Floats v;
   v.written();
   const float* end = v.get() + kItems;
@@ -212,45 +225,45 @@ void only_computes_addresses() {
 
 // --- memory that was not written completely
 
-void grid_is_too_small() {
+CASE(grid_is_too_small) {
   Floats v;
   init<<<kItems / kBlock, kBlock>>>(v, kItems);
   copied(v);
 }
-void one_element_is_left_out() {
+CASE(one_element_is_left_out) {
   Floats v;
   init_but<<<4, kBlock>>>(v, kItems, 500);
   copied(v);
 }
-void first_element_is_left_out() {
+CASE(first_element_is_left_out) {
   Floats v;
   init_but<<<4, kBlock>>>(v, kItems, 0);
   copied(v);
 }
-void gap_goes_through_a_copy() {
+CASE(gap_goes_through_a_copy) {
   Floats v, w;
   init<<<kItems / kBlock, kBlock>>>(v, kItems);
   cudaMemcpy(w, v, kItems * sizeof(float), cudaMemcpyDeviceToDevice);
   copied(w);
 }
-void gap_goes_through_a_copy_to_a_kernel() {
+CASE(gap_goes_through_a_copy_to_a_kernel) {
   Floats v, w, out;
   init<<<kItems / kBlock, kBlock>>>(v, kItems);
   cudaMemcpyAsync(w, v, kItems * sizeof(float), cudaMemcpyDeviceToDevice);
   add_one<<<4, kBlock>>>(w, out, kItems);
   copied(out);
 }
-void memset_counts_elements() {
+CASE(memset_counts_elements) {
   Floats v;
   cudaMemset(v, 0, kItems);
   copied(v);
 }
-void columns_are_left_out() {
+CASE(columns_are_left_out) {
   Floats v(100 * 10);
   init_rows<<<dim3(100 / 64, 10), 64>>>(v, 100, 100);
   copied(v, 100 * 10);
 }
-void gap_in_a_graph() {
+CASE(gap_in_a_graph) {
   Floats v;
   std::vector<float> host(kItems);
   cudaStream_t stream;
@@ -289,21 +302,21 @@ void launches_a_copy(const float* host, Between between) {
   cudaGraphDestroy(graph);
   cudaStreamDestroy(stream);
 }
-void graph_reads_freed_pinned_memory() {
+CASE(graph_reads_freed_pinned_memory) {
   float* host = nullptr;
   cudaMallocHost(&host, kItems * sizeof(float));
   std::memset(host, 0, kItems * sizeof(float));
   launches_a_copy(host, [&] { cudaFreeHost(host); });  // freed
 }
-void graph_reads_freed_memory() {
+CASE(graph_reads_freed_memory) {
   auto* host = new float[kItems]();
   launches_a_copy(host, [&] { delete[] host; });  // freed
 }
-void graph_reads_freed_memory_of_malloc() {
+CASE(graph_reads_freed_memory_of_malloc) {
   auto* host = static_cast<float*>(std::calloc(kItems + 1, sizeof(float)));
   launches_a_copy(host + 1, [&] { std::free(host); });  // freed
 }
-void graph_reads_memory_of_a_vector() {
+CASE(graph_reads_memory_of_a_vector) {
   std::vector<float> host(kItems), other(kItems);
   launches_a_copy(host.data(), [&] { host.resize(10 * kItems); });
 }
@@ -313,10 +326,10 @@ const float* local_array() {
   asm volatile("" : "+r"(begin) : : "memory");  // hidden from the compiler's warning
   return begin;
 }
-void graph_reads_an_ended_frame() {
+CASE(graph_reads_an_ended_frame) {
   launches_a_copy(local_array(), [] {});
 }
-void graph_reads_memory_that_is_kept() {
+CASE(graph_reads_memory_that_is_kept) {
   std::vector<float> host(kItems);
   float on_stack[kItems] = {};
   float* pinned = nullptr;
@@ -328,7 +341,7 @@ void graph_reads_memory_that_is_kept() {
   cudaFreeHost(pinned);
 }
 
-void copies_padding_of_structures() {
+CASE(copies_padding_of_structures) {
   Particle *p = nullptr, host[64];
   for (const int n : {64, 1}) {
     cudaMalloc(&p, n * sizeof(Particle));
@@ -337,7 +350,7 @@ void copies_padding_of_structures() {
     cudaFree(p);
   }
 }
-void copies_padding_of_rows() {
+CASE(copies_padding_of_rows) {
   float* v = nullptr;
   std::size_t pitch = 0;
   cudaMallocPitch(&v, &pitch, 400, 10);
@@ -351,7 +364,7 @@ void copies_padding_of_rows() {
   init_rows<<<dim3(4, 10), kBlock>>>(own, 1000, 1024);
   copied(own, 1024 * 10);
 }
-void copies_only_what_was_written() {
+CASE(copies_only_what_was_written) {
   Floats v, w;
   init<<<2, kBlock>>>(v, 2 * kBlock);
   copied(v, 2 * kBlock);
@@ -359,7 +372,7 @@ void copies_only_what_was_written() {
   cudaMemset(w + 2 * kBlock, 0, (kItems - 2 * kBlock) * sizeof(float));
   copied(w);
 }
-void writes_in_several_launches() {
+CASE(writes_in_several_launches) {
   Floats v;
   for (int first = 0; first < kItems; first += kBlock) init<<<1, kBlock>>>(v + first, kItems - first);
   copied(v);
@@ -367,7 +380,7 @@ void writes_in_several_launches() {
 
 // --- work that may still be under way
 
-void asks_for_the_time_at_once() {
+CASE(asks_for_the_time_at_once) {
   Floats v;
   cudaEvent_t start, stop;
   cudaEventCreate(&start);
@@ -381,7 +394,7 @@ void asks_for_the_time_at_once() {
   cudaEventDestroy(start);
   cudaEventDestroy(stop);
 }
-void asks_once_and_goes_on() {
+CASE(asks_once_and_goes_on) {
   Floats v;
   cudaEvent_t event;
   cudaEventCreate(&event);
@@ -393,10 +406,10 @@ void asks_once_and_goes_on() {
   if (cudaEventQuery(event) != cudaSuccess || cudaStreamQuery(nullptr) != cudaSuccess) std::printf("wrong\n");
   cudaEventDestroy(event);
 }
-void ends_without_waiting() {
+CASE(ends_without_waiting) {
   say_hello<<<1, 1>>>();  // missing-wait
 }
-void ends_without_waiting_for_a_stream() {
+CASE(ends_without_waiting_for_a_stream) {
   static Floats* v = new Floats;
   cudaStream_t stream;
   cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking);
@@ -406,7 +419,7 @@ void ends_without_waiting_for_a_stream() {
   cudaEventRecord(event);
   cudaEventSynchronize(event);
 }
-void allocation_is_no_wait() {
+CASE(allocation_is_no_wait) {
   float *pinned = nullptr, *more = nullptr;
   Floats v;
   cudaStream_t stream;
@@ -421,7 +434,7 @@ void allocation_is_no_wait() {
   cudaFreeHost(pinned);
   cudaStreamDestroy(stream);
 }
-void overwrites_a_large_buffer() {
+CASE(overwrites_a_large_buffer) {
   constexpr int kMany = 1 << 20;
   float* pinned = nullptr;
   Floats v(kMany);
@@ -436,7 +449,7 @@ void overwrites_a_large_buffer() {
   cudaStreamDestroy(stream);
 }
 
-void polls_until_it_has_ended() {
+CASE(polls_until_it_has_ended) {
   Floats v;
   cudaStream_t stream;
   cudaEvent_t start, stop;
@@ -457,7 +470,7 @@ void polls_until_it_has_ended() {
   cudaEventDestroy(start);
   cudaEventDestroy(stop);
 }
-void waits_by_a_copy_to_the_host() {
+CASE(waits_by_a_copy_to_the_host) {
   Floats v;
   cudaEvent_t start, stop;
   cudaEventCreate(&start);
@@ -471,52 +484,52 @@ void waits_by_a_copy_to_the_host() {
   cudaEventDestroy(start);
   cudaEventDestroy(stop);
 }
-void ends_with_a_reset() {
+CASE(ends_with_a_reset) {
   say_hello<<<1, 1>>>();
   cudaDeviceReset();
 }
 
 // --- calls that fail, and what follows
 
-void launch_fails() {
+CASE(launch_fails) {
   Floats v, out;
   init<<<1, 2048>>>(v, kItems);  // api-error
   add_one<<<4, kBlock>>>(v, out, kItems);
   copied(out);
 }
-void shared_memory_is_too_large() {
+CASE(shared_memory_is_too_large) {
   Floats v;
   init<<<4, kBlock, 100000>>>(v, kItems);  // api-error
   copied(v);
 }
-void copy_fails() {
+CASE(copy_fails) {
   Floats v;
   std::vector<float> host(2 * kItems);
   cudaMemcpy(v, host.data(), 2 * kItems * sizeof(float), cudaMemcpyHostToDevice);  // api-error
   copied(v);
 }
 
-void allocation_fails() {
+CASE(allocation_fails) {
   float* v = nullptr;
   cudaMalloc(&v, std::size_t{1} << 50);  // api-error
   init<<<4, kBlock>>>(v, kItems);
   cudaDeviceSynchronize();
 }
 
-void reads_the_error_of_a_launch_that_is_needed() {
+CASE(reads_the_error_of_a_launch_that_is_needed) {
   Floats v, out;
   init<<<1, 2048>>>(v, kItems);  // api-error
   if (cudaGetLastError() == cudaSuccess) std::printf("wrong\n");
   add_one<<<4, kBlock>>>(v.written(), out, kItems);
   copied(out);
 }
-void launches_less_without_a_look_at_the_error() {
+CASE(launches_less_without_a_look_at_the_error) {
   Floats v;
   for (const int threads : {2048, 1024}) init<<<1, threads>>>(v, kItems);  // api-error
   cudaGetLastError();
   copied(v);
 }
-void reads_the_error_of_a_copy() {
+CASE(reads_the_error_of_a_copy) {
   Floats v;
   std::vector<float> host(2 * kItems);
   for (const int n : {2 * kItems, kItems}) {
@@ -525,7 +538,7 @@ void reads_the_error_of_a_copy() {
   }
 }
 // Right: each error is the answer to a request that may be refused, and the program asks for less.
-void allocates_less_if_memory_is_out() {
+CASE(allocates_less_if_memory_is_out) {
   float* v = nullptr;
   for (std::size_t bytes = std::size_t{1} << 50; cudaMalloc(&v, bytes) != cudaSuccess; bytes /= 1024)
     if (cudaGetLastError() != cudaErrorMemoryAllocation) std::printf("wrong\n");
@@ -537,7 +550,7 @@ void allocates_less_if_memory_is_out() {
   init<<<1, 1>>>(v, 0);
   cudaDeviceSynchronize();
 }
-void probes_the_largest_shared_memory() {
+CASE(probes_the_largest_shared_memory) {
   int bytes = 1 << 20;
   while (cudaFuncSetAttribute(init, cudaFuncAttributeMaxDynamicSharedMemorySize, bytes) != cudaSuccess) {
     cudaGetLastError();
@@ -547,7 +560,7 @@ void probes_the_largest_shared_memory() {
   init<<<4, kBlock, bytes>>>(v, kItems);
   copied(v);
 }
-void tries_smaller_blocks() {
+CASE(tries_smaller_blocks) {
   Floats v;
   for (int threads = 4096;; threads /= 2) {
     init<<<1, threads>>>(v, kItems);
@@ -556,7 +569,7 @@ void tries_smaller_blocks() {
   cudaDeviceSynchronize();
 }
 
-void calls_cuda_in_a_host_function() {
+CASE(calls_cuda_in_a_host_function) {
   static Floats* v = new Floats;
   cudaLaunchHostFunc(
       nullptr, [](void*) { cudaMemset(*v, 0, 4); }, nullptr);  // api-error
@@ -565,34 +578,34 @@ void calls_cuda_in_a_host_function() {
 
 // --- names of __device__ variables
 
-void copies_to_a_name() {
+CASE(copies_to_a_name) {
   float host[16] = {};
   cudaMemcpy(weights, host, sizeof host, cudaMemcpyHostToDevice);  // host-variable
 }
-void copies_from_within_a_name() {
+CASE(copies_from_within_a_name) {
   float host[8] = {};
   cudaMemcpy(host, weights + 8, sizeof host, cudaMemcpyDeviceToHost);  // host-variable
 }
-void sets_a_name() {
+CASE(sets_a_name) {
   cudaMemset(weights, 0, sizeof weights);  // host-variable
 }
-void copies_to_a_name_by_default() {
+CASE(copies_to_a_name_by_default) {
   int host[4] = {};
   cudaMemcpy(limits, host, sizeof host, cudaMemcpyDefault);  // host-variable
 }
-void passes_a_name_to_a_kernel() {
+CASE(passes_a_name_to_a_kernel) {
   static Floats* out = new Floats;
   read_weights<<<1, 4>>>(weights + 4, *out);  // host-variable
   cudaDeviceSynchronize();
 }
-void passes_a_wild_pointer() {
+CASE(passes_a_wild_pointer) {
   static Floats* out = new Floats;
   std::uintptr_t unwritten = 0;
   std::memset(&unwritten, 0xa4, sizeof unwritten);
   read_weights<<<1, 4>>>(reinterpret_cast<const float*>(unwritten), *out);
   cudaDeviceSynchronize();
 }
-void passes_the_address_of_a_local_variable() {
+CASE(passes_the_address_of_a_local_variable) {
   Floats out(4), address(2);
   keep_address<<<1, 1>>>(reinterpret_cast<float**>(address.get()));
   float* local = nullptr;
@@ -607,11 +620,11 @@ template <typename T>
 T doubled(T x) {
   return twice(x);
 }
-void calls_a_device_function() {
+CASE(calls_a_device_function) {
   cudaFree(nullptr);
   std::printf("%d\n", doubled(kItems));
 }
-void copies_an_object_with_virtual_functions() {
+CASE(copies_an_object_with_virtual_functions) {
   Floats out(1), memory(sizeof(Square) / sizeof(float)), pointer(2);
   const Square square;
   Square* const copy = reinterpret_cast<Square*>(memory.get());
@@ -620,14 +633,14 @@ void copies_an_object_with_virtual_functions() {
   add_areas<<<1, 1>>>(reinterpret_cast<const Shape**>(pointer.get()), out.written());
   cudaDeviceSynchronize();
 }
-void makes_an_object_in_a_kernel() {
+CASE(makes_an_object_in_a_kernel) {
   Floats out(1), memory(sizeof(Square) / sizeof(float)), pointer(2);
   const auto shapes = reinterpret_cast<const Shape**>(pointer.get());
   make_square<<<1, 1>>>(reinterpret_cast<Square*>(memory.get()), shapes);
   add_areas<<<1, 1>>>(shapes, out.written());
   cudaDeviceSynchronize();
 }
-void uses_symbols() {
+CASE(uses_symbols) {
   Floats out(4);
   float host[16] = {};
   void* address = nullptr;
@@ -645,10 +658,10 @@ void print_with_a_buffer(size_t n_bytes) {
   say_hello<<<8, 32>>>();
   cudaDeviceSynchronize();
 }
-void prints_more_than_the_buffer_holds() {
+CASE(prints_more_than_the_buffer_holds) {
   print_with_a_buffer(1024);
 }
-void prints_what_the_buffer_holds() {
+CASE(prints_what_the_buffer_holds) {
   print_with_a_buffer(2048);
 }
 void recurse_with_a_stack(size_t n_bytes) {
@@ -659,90 +672,18 @@ void recurse_with_a_stack(size_t n_bytes) {
   cudaDeviceSynchronize();
   cudaFree(out);
 }
-void recurses_deeper_than_the_stack() {
+CASE(recurses_deeper_than_the_stack) {
   recurse_with_a_stack(64);
 }
-void recurses_within_the_stack() {
+CASE(recurses_within_the_stack) {
   recurse_with_a_stack(1 << 14);
 }
-
-#define CASE(name) \
-  { #name, name }
-const std::map<std::string, void (*)()> kCases = {
-    CASE(prints_an_element),
-    CASE(stores_an_element),
-    CASE(sorts_on_the_host),
-    CASE(copies_with_memcpy),
-    CASE(reads_a_pitched_row),
-    CASE(reads_pool_memory),
-    CASE(allocates_an_array_of_arrays),
-    CASE(releases_with_free),
-    CASE(releases_with_delete),
-    CASE(reads_before_the_start),
-    CASE(reads_a_symbols_address),
-    CASE(reads_in_a_host_function),
-    CASE(uses_host_accessible_memory),
-    CASE(only_computes_addresses),
-    CASE(prints_more_than_the_buffer_holds),
-    CASE(prints_what_the_buffer_holds),
-    CASE(recurses_deeper_than_the_stack),
-    CASE(recurses_within_the_stack),
-    CASE(grid_is_too_small),
-    CASE(one_element_is_left_out),
-    CASE(first_element_is_left_out),
-    CASE(gap_goes_through_a_copy),
-    CASE(gap_goes_through_a_copy_to_a_kernel),
-    CASE(memset_counts_elements),
-    CASE(columns_are_left_out),
-    CASE(gap_in_a_graph),
-    CASE(graph_reads_freed_pinned_memory),
-    CASE(graph_reads_freed_memory),
-    CASE(graph_reads_freed_memory_of_malloc),
-    CASE(graph_reads_memory_of_a_vector),
-    CASE(graph_reads_an_ended_frame),
-    CASE(graph_reads_memory_that_is_kept),
-    CASE(copies_padding_of_structures),
-    CASE(copies_padding_of_rows),
-    CASE(copies_only_what_was_written),
-    CASE(writes_in_several_launches),
-    CASE(asks_for_the_time_at_once),
-    CASE(asks_once_and_goes_on),
-    CASE(ends_without_waiting),
-    CASE(ends_without_waiting_for_a_stream),
-    CASE(allocation_is_no_wait),
-    CASE(overwrites_a_large_buffer),
-    CASE(polls_until_it_has_ended),
-    CASE(waits_by_a_copy_to_the_host),
-    CASE(ends_with_a_reset),
-    CASE(launch_fails),
-    CASE(shared_memory_is_too_large),
-    CASE(copy_fails),
-    CASE(allocation_fails),
-    CASE(reads_the_error_of_a_launch_that_is_needed),
-    CASE(launches_less_without_a_look_at_the_error),
-    CASE(reads_the_error_of_a_copy),
-    CASE(allocates_less_if_memory_is_out),
-    CASE(probes_the_largest_shared_memory),
-    CASE(tries_smaller_blocks),
-    CASE(calls_cuda_in_a_host_function),
-    CASE(copies_to_a_name),
-    CASE(copies_from_within_a_name),
-    CASE(sets_a_name),
-    CASE(copies_to_a_name_by_default),
-    CASE(passes_a_name_to_a_kernel),
-    CASE(passes_a_wild_pointer),
-    CASE(passes_the_address_of_a_local_variable),
-    CASE(copies_an_object_with_virtual_functions),
-    CASE(calls_a_device_function),
-    CASE(makes_an_object_in_a_kernel),
-    CASE(uses_symbols),
-};
 
 }  // namespace
 
 int main(int argc, char** argv) {
   if (argc > 1)
-    kCases.at(argv[1])();
+    cases().at(argv[1])();
   else
-    for (const auto& [name, run] : kCases) std::printf("%s\n", name.c_str());
+    for (const auto& [name, run] : cases()) std::printf("%s\n", name.c_str());
 }

@@ -156,7 +156,7 @@ def run(*arguments, **variables):
 
 def line_of(case):
     """Of the statement with a comment, in the function of this name."""
-    begin = SOURCE.index(f"void {case}() {{")
+    begin = SOURCE.index(f"CASE({case}) {{")
     end = SOURCE.index("}", begin)
     marked = (number + 1 for number in range(begin, end) if re.search(r"// [a-z-]+$", SOURCE[number]))
     return next(marked, None)

@@ -68,14 +68,7 @@ PLACES = {
             "grader/meson.build",
         },
     ),
-    # try_op_faults.py links one library by hand.
-    "a major version of CUDA": (
-        r"libcudart\.so\.1[23]",
-        {
-            "common/base/cuda_versions.hpp",
-            "common/simulator/sim/conformance/differential/try_op_faults.py",
-        },
-    ),
+    "a major version of CUDA": (r"libcudart\.so\.1[23]", {"common/base/cuda_versions.hpp"}),
     "a simulated chip": (r"\brtx4060\b", {"common/simulator/sim/chips/presets.cpp"}),
 }
 SOURCES = {".cpp", ".hpp", ".h", ".build", ".py"}

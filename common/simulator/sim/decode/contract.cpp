@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // The rule by which ptxas contracts products, derived from its machine code for random expressions
-// (`differential --expressions` compares a GPU's results):
+// (a GPU and the simulator agreed on them; the README has the numbers):
 //   - A sum (add, sub) takes a product (mul) of the same type and .ftz in the same basic block. Neither has a
 //     rounding modifier, the product has no .sat and no guard, and none of its factors is 1 or -1. A neg or
 //     mov between the two does not matter.

@@ -3,14 +3,8 @@
 //   differential SEED COUNT             random kernels SEED … SEED + COUNT - 1, a digest of each one's output
 //   differential --ptx SEED             a kernel's module
 //   differential --outputs SEED         its output, a line per thread, in the order of Generator::leave()
-//   differential --uses SEED COUNT      in how many kernels each instruction occurs; runs none of them
-//   differential --operands SEED COUNT  a digest of every instruction on COUNT tuples (rounded up to 65,536)
-//   differential --approximate SEED COUNT   the same for approximate instructions
-//   differential --operand ROW SEED     65,536 tuples of the instruction in that row, with its results
-//   differential --expressions SEED COUNT  as the first, for random expressions with contracted products
-//   differential --expression SEED          one module of these, and its output
-//   differential --serve                for shrink.py: reads lines SEED FILE, runs the changed kernel SEED in
-//                                       FILE and prints a digest
+//   differential --approximate SEED COUNT   a digest of every approximate instruction on COUNT tuples (rounded
+//                                           up to 65,536)
 // `ninja -C build common/simulator/sim/differential` builds it. Without Meson, the toolkit and a compiler are
 // enough (without fmt, one with std::format, GCC 13):
 //   g++ -std=c++20 -O1 -Icommon -Icommon/simulator -I/usr/local/cuda/include -o differential
@@ -28,12 +22,6 @@
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
-#include <fstream>
-#include <iostream>
-#include <iterator>
-#include <map>
-#include <set>
-#include <sstream>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -153,102 +141,21 @@ void print_outputs(std::uint64_t seed) {
     std::printf("%016llx%c", printable(out[k]), (k + 1) % kWordsOut == 0 ? '\n' : ' ');
 }
 
-void print_expressions(std::uint64_t first, std::uint64_t count) {
-  constexpr std::uint64_t kAtOnce = 32;
-  Buffers buffers = buffers_of_kernels();
-  for (std::uint64_t seed = first; seed < first + count; seed += kAtOnce) {
-    const std::uint64_t end = std::min(seed + kAtOnce, first + count);
-    std::string text = header(kSm);
-    for (std::uint64_t k = seed; k < end; ++k) text += random_expressions(k, name_of(k));
-    const Library library(text);
-    for (std::uint64_t k = seed; k < end; ++k)
-      std::printf(
-          "%llu %016llx\n", printable(k),
-          printable(digest(buffers.run(library, name_of(k), kBlocks, kThreads, expression_input(k)))));
-  }
-}
-
-void print_expression(std::uint64_t seed) {
-  const std::string text = header(kSm) + random_expressions(seed, name_of(seed));
-  std::fputs(text.c_str(), stdout);
-  Buffers buffers = buffers_of_kernels();
-  const Library library(text);
-  const auto& out = buffers.run(library, name_of(seed), kBlocks, kThreads, expression_input(seed));
-  for (std::size_t k = 0; k < out.size(); ++k)
-    std::printf("%016llx%c", printable(out[k]), (k + 1) % kWordsOut == 0 ? '\n' : ' ');
-}
-
-void serve() {
-  Buffers buffers = buffers_of_kernels();
-  unsigned long long seed = 0;
-  for (std::string file; std::cin >> seed >> file;) {
-    std::ifstream in(file);
-    const Library library(std::string(std::istreambuf_iterator<char>(in), {}));
-    std::printf("%016llx\n", printable(digest(run_kernel(buffers, library, seed))));
-    std::fflush(stdout);
-  }
-}
-
-// The spelling of an instruction without its guard and operands.
-std::string_view opcode(std::string_view line) {
-  const auto skip_spaces = [&] { line.remove_prefix(std::min(line.find_first_not_of(' '), line.size())); };
-  skip_spaces();
-  if (line.starts_with('@')) {
-    line.remove_prefix(std::min(line.find(' '), line.size()));
-    skip_spaces();
-  }
-  return line.substr(0, line.find_first_of(" ;"));
-}
-
-void print_uses(std::uint64_t first, std::uint64_t count) {
-  std::map<std::string, std::uint64_t, std::less<>> uses;
-  for (const Operation& o : operations(kSm)) uses.emplace(o.ptx, 0);
-  for (std::uint64_t seed = first; seed < first + count; ++seed) {
-    std::istringstream text(random_kernel(seed, "k", kSm));
-    std::set<std::string, std::less<>> here;
-    for (std::string line; std::getline(text, line);) here.emplace(opcode(line));
-    for (const std::string& o : here)
-      if (const auto found = uses.find(o); found != uses.end()) ++found->second;
-  }
-  for (const auto& [name, n] : uses) std::printf("%llu %s\n", printable(n), name.c_str());
-}
-
 constexpr unsigned kTupleThreads = 256, kTupleBlocks = 256;
 constexpr std::size_t kTuples = std::size_t{kTupleThreads} * kTupleBlocks, kWordsATuple = 3;
 
-const std::vector<std::uint64_t>& run_operation(Buffers& buffers, const Library& library,
-                                                const std::vector<std::uint64_t>& operands) {
-  return buffers.run(library, "k", kTupleBlocks, kTupleThreads, operands);
-}
-
-void print_operands(const std::vector<Operation>& all, std::uint64_t seed, std::uint64_t count) {
+void print_approximate(std::uint64_t seed, std::uint64_t count) {
   std::size_t row = 0;
-  for (const Operation& o : all) {
+  for (const Operation& o : approximate_operations(kSm)) {
     const Library library(header(kSm) + kernel_for(o, "k"));
     Buffers buffers(kTuples * o.sources.size(), kTuples * kWordsATuple);
     std::uint64_t hash = 0;
     std::uint64_t n = 0;
-    for (; n < count; n += kTuples) {
-      std::vector<std::uint64_t> out =
-          run_operation(buffers, library, operands_for(o, kTuples, seed + n / kTuples));
-      if (o.sm90_loses_guard)
-        for (std::size_t k = 1; k < out.size(); k += kWordsATuple) out[k] = 0;
-      hash = digest(out, hash);
-    }
+    for (; n < count; n += kTuples)
+      hash = digest(buffers.run(library, "k", kTupleBlocks, kTupleThreads,
+                                operands_for(o, kTuples, seed + n / kTuples)),
+                    hash);
     std::printf("%zu %s %llu %016llx\n", row++, o.ptx.c_str(), printable(n), printable(hash));
-  }
-}
-
-void print_operand(std::size_t row, std::uint64_t seed) {
-  const Operation& o = operations(kSm).at(row);
-  const Library library(header(kSm) + kernel_for(o, "k"));
-  Buffers buffers(kTuples * o.sources.size(), kTuples * kWordsATuple);
-  const auto operands = operands_for(o, kTuples, seed);
-  const auto& out = run_operation(buffers, library, operands);
-  for (std::size_t k = 0; k < kTuples; ++k) {
-    for (std::size_t s = 0; s < o.sources.size(); ++s)
-      std::printf("%016llx ", printable(operands[k * o.sources.size() + s]));
-    std::printf("-> %016llx\n", printable(out[kWordsATuple * k]));
   }
 }
 
@@ -265,29 +172,13 @@ int main(int argc, char** argv) {
     std::fputs(module_of(number(1), 1).c_str(), stdout);
   else if (is("--outputs", 2))
     print_outputs(number(1));
-  else if (is("--serve", 1))
-    serve();
-  else if (is("--uses", 3))
-    print_uses(number(2), number(1));
-  else if (is("--operands", 3))
-    print_operands(operations(kSm), number(2), number(1));
   else if (is("--approximate", 3))
-    print_operands(approximate_operations(kSm), number(2), number(1));
-  else if (is("--operand", 3))
-    print_operand(number(2), number(1));
-  else if (is("--expressions", 3))
-    print_expressions(number(2), number(1));
-  else if (is("--expression", 2))
-    print_expression(number(1));
+    print_approximate(number(2), number(1));
   else if (words.size() == 2)
     print_digests(number(2), number(1));
   else {
-    std::fputs(
-        "usage: differential SEED COUNT | --ptx SEED | --outputs SEED | --uses SEED COUNT | "
-        "--operands SEED COUNT | --approximate SEED COUNT | --operand ROW SEED | --expressions SEED COUNT | "
-        "--expression SEED | "
-        "--serve\n",
-        stderr);
+    std::fputs("usage: differential SEED COUNT | --ptx SEED | --outputs SEED | --approximate SEED COUNT\n",
+               stderr);
     return 2;
   }
   return 0;

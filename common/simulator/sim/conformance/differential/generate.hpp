@@ -33,9 +33,4 @@ std::string random_kernel(std::uint64_t seed, const std::string& name, int sm);
 // The input of all threads: edge cases and random numbers.
 std::vector<std::uint64_t> random_input(std::uint64_t seed);
 
-// A kernel with the same parameters that evaluates random expressions, and its input. Products and sums are
-// written as nvcc leaves them to ptxas, which contracts some of them.
-std::string random_expressions(std::uint64_t seed, const std::string& name);
-std::vector<std::uint64_t> expression_input(std::uint64_t seed);
-
 }  // namespace course::sim::differential

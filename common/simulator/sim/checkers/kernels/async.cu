@@ -36,18 +36,6 @@ __device__ inline void wait_for_bulk_reads() {
 
 // --- faulty ------------------------------------------------------------------------------------------------
 
-// A barrier does not wait for copies.
-// EXPECT shared-race
-// LAUNCH 1 64
-KERNEL(copy_without_wait) {
-  UNUSED;
-  __shared__ int s_tile[64];
-  fetch(&s_tile[threadIdx.x], &in[threadIdx.x]);  // OTHER
-  __pipeline_commit();
-  __syncthreads();
-  out[threadIdx.x] = s_tile[63 - threadIdx.x];  // FAULT
-}
-
 // Even a thread's own copy is not complete before the thread has waited.
 // EXPECT shared-race
 // LAUNCH 1 64
@@ -253,18 +241,6 @@ KERNEL(bulk_copy_misaligned) {
 }
 
 // --- correct -----------------------------------------------------------------------------------------------
-
-// EXPECT nothing
-// LAUNCH 4 64
-KERNEL(copy_and_barrier) {
-  UNUSED;
-  __shared__ int s_tile[64];
-  fetch(&s_tile[threadIdx.x], &in[blockIdx.x * 64 + threadIdx.x]);
-  __pipeline_commit();
-  __pipeline_wait_prior(0);
-  __syncthreads();
-  out[blockIdx.x * 64 + threadIdx.x] = s_tile[63 - threadIdx.x];
-}
 
 // Each thread reads only what it has fetched itself, so no barrier is needed.
 // EXPECT nothing

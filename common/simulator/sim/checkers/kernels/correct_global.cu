@@ -1,12 +1,8 @@
 // SPDX-License-Identifier: MIT
 // Correct code that looks faulty, between blocks. kernels.cuh explains the comments.
-#include <cooperative_groups.h>
-
 #include <cuda/atomic>
 
 #include "sim/checkers/kernels/kernels.cuh"
-
-namespace cg = cooperative_groups;
 
 // As in the CUDA sample threadFenceReduction, the block with the last ticket reads all partial results.
 // EXPECT nothing
@@ -26,21 +22,6 @@ KERNEL(last_block_by_ticket) {
     out[threadIdx.x] = sum;
     if (threadIdx.x == 0) counter[0] = 0;
   }
-}
-
-// The same in one thread, without a barrier.
-// EXPECT nothing
-// LAUNCH 8 32
-KERNEL(last_thread_by_ticket) {
-  UNUSED;
-  if (threadIdx.x != 0) return;
-  scratch[blockIdx.x] = in[blockIdx.x];
-  __threadfence();
-  if (atomicAdd(&counter[0], 1u) != gridDim.x - 1) return;
-  __threadfence();
-  int sum = 0;
-  for (unsigned b = 0; b < gridDim.x; ++b) sum += scratch[b];
-  out[0] = sum;
 }
 
 // A flag that is set and polled by atomics, with a fence on both sides.
@@ -76,69 +57,6 @@ KERNEL(all_fence_one_counts) {
     for (unsigned b = 0; b < gridDim.x; ++b) out[b * 64 + threadIdx.x] = scratch[b * 64 + threadIdx.x];
 }
 
-// All threads write; a barrier precedes one thread's fence and ticket.
-// EXPECT nothing
-// LAUNCH 4 64
-KERNEL(one_fences_for_all) {
-  UNUSED;
-  __shared__ bool s_last;
-  scratch[blockIdx.x * 64 + threadIdx.x] = in[threadIdx.x];
-  __syncthreads();
-  if (threadIdx.x == 0) {
-    __threadfence();
-    s_last = atomicAdd(&counter[0], 1u) == gridDim.x - 1;
-    __threadfence();
-  }
-  __syncthreads();
-  if (s_last)
-    for (unsigned b = 0; b < gridDim.x; ++b) out[b * 64 + threadIdx.x] = scratch[b * 64 + threadIdx.x];
-}
-
-// Volatile partial results, as in the Programming Guide.
-// EXPECT nothing
-// LAUNCH 4 64
-KERNEL(volatile_partials) {
-  UNUSED;
-  __shared__ bool s_last;
-  volatile int* partial = scratch;
-  if (threadIdx.x == 0) {
-    partial[blockIdx.x] = in[blockIdx.x];
-    __threadfence();
-    s_last = atomicInc(&counter[0], gridDim.x) == gridDim.x - 1;
-  }
-  __syncthreads();
-  if (s_last && threadIdx.x == 0) {
-    int sum = 0;
-    for (unsigned b = 0; b < gridDim.x; ++b) sum += partial[b];
-    out[0] = sum;
-    counter[0] = 0;
-  }
-}
-
-// Chained scan: volatile flags, plain values, and fences.
-// EXPECT nothing
-// LAUNCH 8 64
-KERNEL(chained_scan_with_flags) {
-  UNUSED;
-  __shared__ int s_before;
-  volatile unsigned* flag = counter;
-  if (threadIdx.x == 0) {
-    int before = 0;
-    if (blockIdx.x > 0) {
-      while (flag[blockIdx.x - 1] == 0) {
-      }
-      __threadfence();
-      before = scratch[blockIdx.x - 1];
-    }
-    scratch[blockIdx.x] = before + in[blockIdx.x];
-    __threadfence();
-    flag[blockIdx.x] = 1;
-    s_before = before;
-  }
-  __syncthreads();
-  out[blockIdx.x * 64 + threadIdx.x] = s_before;
-}
-
 // Whole tiles are passed on: all threads write, then a barrier, one fence, and the flag.
 // EXPECT nothing
 // LAUNCH 6 64
@@ -161,46 +79,6 @@ KERNEL(tiles_handed_on) {
   }
 }
 
-// Decoupled look-back with release and acquire. An atomic counter gives the order of tiles. State 1: sum, 2:
-// prefix.
-// EXPECT nothing
-// LAUNCH 12 32
-KERNEL(look_back_release_acquire) {
-  UNUSED;
-  __shared__ unsigned s_tile;
-  __shared__ int s_prefix;
-  using Flag = cuda::atomic_ref<unsigned, cuda::thread_scope_device>;
-  if (threadIdx.x == 0) s_tile = atomicAdd(&counter[63], 1u);
-  __syncthreads();
-  const unsigned tile = s_tile;
-  int sum = in[tile * 32 + threadIdx.x];
-  for (int d = 16; d > 0; d /= 2) sum += __shfl_xor_sync(kFull, sum, d);
-  int* sums = scratch;
-  int* prefixes = scratch + 64;
-  if (threadIdx.x == 0) {
-    if (tile > 0) {
-      sums[tile] = sum;
-      Flag(counter[tile]).store(1, cuda::memory_order_release);
-    }
-    int before = 0;
-    for (int k = static_cast<int>(tile) - 1; k >= 0; --k) {
-      unsigned state = 0;
-      while ((state = Flag(counter[k]).load(cuda::memory_order_acquire)) == 0) {
-      }
-      if (state == 2) {
-        before += prefixes[k];
-        break;
-      }
-      before += sums[k];
-    }
-    prefixes[tile] = before + sum;
-    Flag(counter[tile]).store(2, cuda::memory_order_release);
-    s_prefix = before;
-  }
-  __syncthreads();
-  out[tile * 32 + threadIdx.x] = s_prefix;
-}
-
 // Look-back by a whole warp, in which each lane polls another tile: volatile loads, a fence, then the values.
 // EXPECT nothing
 // LAUNCH 10 32
@@ -221,23 +99,6 @@ KERNEL(look_back_by_a_warp) {
   int sum = other >= 0 ? scratch[other] : 0;
   for (int d = 16; d > 0; d /= 2) sum += __shfl_xor_sync(kFull, sum, d);
   if (lane == 0) out[tile] = sum;
-}
-
-// Flag and value in one 64-bit word: no fence is needed.
-// EXPECT nothing
-// LAUNCH 8 32
-KERNEL(packed_flag_and_value) {
-  UNUSED;
-  if (threadIdx.x != 0) return;
-  auto* words = reinterpret_cast<volatile unsigned long long*>(out);
-  unsigned before = 0;
-  if (blockIdx.x > 0) {
-    unsigned long long word = 0;
-    while (((word = words[blockIdx.x - 1]) >> 32) == 0) {
-    }
-    before = static_cast<unsigned>(word);
-  }
-  words[blockIdx.x] = 1ull << 32 | (before + static_cast<unsigned>(in[blockIdx.x]));
 }
 
 // A lock with a fence after acquiring and before releasing it.
@@ -286,38 +147,6 @@ KERNEL(ticket_lock) {
   if (threadIdx.x == 0) turn[0] = turn[0] + 1;
 }
 
-// Grid-wide synchronisation in a cooperative launch.
-// EXPECT nothing
-// LAUNCH 4 64 cooperative
-KERNEL(grid_sync_by_hand) {
-  UNUSED;
-  const unsigned gid = blockIdx.x * 64 + threadIdx.x, total = gridDim.x * 64;
-  scratch[gid] = in[gid];
-  for (unsigned round = 1; round <= 3; ++round) {
-    __syncthreads();
-    if (threadIdx.x == 0) {
-      __threadfence();
-      atomicAdd(&counter[0], 1u);
-      while (*static_cast<volatile unsigned*>(&counter[0]) < round * gridDim.x) {
-      }
-      __threadfence();
-    }
-    __syncthreads();
-    const int value = scratch[total - 1 - gid];
-    __syncthreads();
-    if (threadIdx.x == 0) {
-      __threadfence();
-      atomicAdd(&counter[1], 1u);
-      while (*static_cast<volatile unsigned*>(&counter[1]) < round * gridDim.x) {
-      }
-      __threadfence();
-    }
-    __syncthreads();
-    scratch[gid] = value + 1;
-  }
-  out[gid] = scratch[gid];
-}
-
 // Producer and consumer blocks with a queue of one element.
 // EXPECT nothing
 // LAUNCH 2 64
@@ -351,13 +180,6 @@ KERNEL(producer_and_consumer_blocks) {
   }
 }
 
-// EXPECT nothing
-// LAUNCH 8 64
-KERNEL(global_histogram) {
-  UNUSED;
-  atomicAdd(&counter[in[blockIdx.x * 64 + threadIdx.x] & 31], 1u);
-}
-
 // An atomic counter assigns slots of the output, one update per warp.
 // EXPECT nothing
 // LAUNCH 4 64
@@ -370,15 +192,6 @@ KERNEL(compaction_by_atomic) {
   if (lane == 0) base = atomicAdd(&counter[0], static_cast<unsigned>(__popc(votes)));
   base = __shfl_sync(kFull, base, 0);
   if (keep) out[base + static_cast<unsigned>(__popc(votes & ((1u << lane) - 1)))] = in[gid];
-}
-
-// EXPECT nothing
-// LAUNCH 4 64
-KERNEL(one_element_per_thread) {
-  UNUSED;
-  const unsigned gid = blockIdx.x * 64 + threadIdx.x;
-  out[gid] += in[gid];
-  out[gid] *= 2;
 }
 
 // Grid-stride loop in place, with accesses of different widths.
@@ -402,26 +215,6 @@ KERNEL(bytes_of_different_blocks) {
   UNUSED;
   auto* bytes = reinterpret_cast<unsigned char*>(out);
   if (threadIdx.x == 0) bytes[blockIdx.x] = static_cast<unsigned char>(in[blockIdx.x]);
-}
-
-// Blocks read what no block writes, and write what no other block reads.
-// EXPECT nothing
-// LAUNCH 4 64
-KERNEL(stencil_out_of_place) {
-  UNUSED;
-  const int gid = static_cast<int>(blockIdx.x * 64 + threadIdx.x);
-  const int left = gid > 0 ? in[gid - 1] : 0, right = gid + 1 < n ? in[gid + 1] : 0;
-  out[gid] = left + in[gid] + right;
-}
-
-// The largest value and its position in one 64-bit word.
-// EXPECT nothing
-// LAUNCH 4 64
-KERNEL(atomic_max_of_pairs) {
-  UNUSED;
-  const unsigned gid = blockIdx.x * 64 + threadIdx.x;
-  atomicMax(reinterpret_cast<unsigned long long*>(counter),
-            static_cast<unsigned long long>(static_cast<unsigned>(in[gid])) << 32 | gid);
 }
 
 // Global memory and barriers within one block.

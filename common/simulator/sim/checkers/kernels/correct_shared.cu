@@ -7,38 +7,6 @@
 namespace cg = cooperative_groups;
 
 // EXPECT nothing
-// LAUNCH 3 256
-KERNEL(tree_with_barriers) {
-  UNUSED;
-  __shared__ int s_data[256];
-  const unsigned tid = threadIdx.x;
-  s_data[tid] = in[blockIdx.x * 256 + tid];
-  __syncthreads();
-  for (unsigned stride = 128; stride > 0; stride /= 2) {
-    if (tid < stride) s_data[tid] += s_data[tid + stride];
-    __syncthreads();
-  }
-  if (tid == 0) out[blockIdx.x] = s_data[0];
-}
-
-// EXPECT nothing
-// LAUNCH 1 128
-KERNEL(hillis_steele_ping_pong) {
-  UNUSED;
-  __shared__ int s_buffer[2][128];
-  const unsigned tid = threadIdx.x;
-  int from = 0;
-  s_buffer[0][tid] = in[tid];
-  __syncthreads();
-  for (unsigned d = 1; d < 128; d *= 2) {
-    s_buffer[1 - from][tid] = s_buffer[from][tid] + (tid >= d ? s_buffer[from][tid - d] : 0);
-    from = 1 - from;
-    __syncthreads();
-  }
-  out[tid] = s_buffer[from][tid];
-}
-
-// EXPECT nothing
 // LAUNCH 1 128
 KERNEL(hillis_steele_two_barriers) {
   UNUSED;
@@ -157,17 +125,6 @@ KERNEL(cooperative_tiles) {
   out[threadIdx.x] = s_data[threadIdx.x ^ 3] + (tile.thread_rank() == 0 ? value : 0);
 }
 
-// EXPECT nothing
-// LAUNCH 2 96
-KERNEL(cooperative_block_sync) {
-  UNUSED;
-  __shared__ int s_data[96];
-  const auto block = cg::this_thread_block();
-  s_data[block.thread_rank()] = in[block.thread_rank()];
-  block.sync();
-  out[blockIdx.x * 96 + threadIdx.x] = s_data[95 - threadIdx.x];
-}
-
 // The lanes of a divergent branch cooperate.
 // EXPECT nothing
 // LAUNCH 1 64
@@ -223,16 +180,6 @@ KERNEL(bytes_side_by_side) {
   if (threadIdx.x < 16) reinterpret_cast<int*>(s_flags)[threadIdx.x] = in[threadIdx.x];
   __syncthreads();
   out[threadIdx.x] += s_flags[threadIdx.x];
-}
-
-// EXPECT nothing
-// LAUNCH 1 64
-KERNEL(halves_of_words) {
-  UNUSED;
-  __shared__ short s_data[64];
-  s_data[threadIdx.x] = static_cast<short>(in[threadIdx.x]);
-  __syncthreads();
-  out[threadIdx.x] = s_data[threadIdx.x ^ 1];
 }
 
 // Producer and consumer warps pass a buffer back and forth with two named barriers.
@@ -295,20 +242,7 @@ KERNEL(shared_flag_with_fences) {
   }
 }
 
-// A flag that all threads with a match set atomically.
-// EXPECT nothing
-// LAUNCH 1 64
-KERNEL(found_by_atomic) {
-  UNUSED;
-  __shared__ int s_found;
-  if (threadIdx.x == 0) s_found = 0;
-  __syncthreads();
-  if (in[threadIdx.x] > 50) atomicOr(&s_found, 1);
-  __syncthreads();
-  if (threadIdx.x == 0) out[0] = s_found;
-}
-
-// The same without shared memory: the barrier counts the threads.
+// A question to the whole block without shared memory: the barrier counts the threads.
 // EXPECT nothing
 // LAUNCH 1 64
 KERNEL(barrier_votes) {
@@ -423,19 +357,6 @@ KERNEL(shuffle_with_ballot_mask) {
   }
 }
 
-// EXPECT nothing
-// LAUNCH 1 64
-KERNEL(shuffle_scan) {
-  UNUSED;
-  const unsigned lane = threadIdx.x % 32;
-  int sum = in[threadIdx.x];
-  for (unsigned d = 1; d < 32; d *= 2) {
-    const int left = __shfl_up_sync(kFull, sum, d);
-    if (lane >= d) sum += left;
-  }
-  out[threadIdx.x] = sum;
-}
-
 // The lanes determine by match and ballot which of them adds for a group.
 // EXPECT nothing
 // LAUNCH 1 64
@@ -535,20 +456,6 @@ KERNEL(local_stack) {
   while (top > 0) sum += stack[--top];
   const Triple t = rotated(rotated({sum, 1, 2}));
   out[threadIdx.x] = t.a + 10 * t.b + 100 * t.c;
-}
-
-// Dynamic shared memory divided into two arrays.
-// EXPECT nothing
-// LAUNCH 2 64 shared 512
-KERNEL(dynamic_arrays) {
-  UNUSED;
-  extern __shared__ int s_buffer[];
-  int* s_left = s_buffer;
-  int* s_right = s_buffer + 64;
-  s_left[threadIdx.x] = in[threadIdx.x];
-  s_right[threadIdx.x] = in[threadIdx.x] + 64;
-  __syncthreads();
-  out[blockIdx.x * 64 + threadIdx.x] = s_left[63 - threadIdx.x] + s_right[threadIdx.x ^ 5];
 }
 
 // All threads read a word, and one thread writes it after a barrier.

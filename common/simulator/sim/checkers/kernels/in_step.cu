@@ -149,17 +149,6 @@ KERNEL(total_of_tickets_read_too_early) {
 
 // EXPECT shared-race
 // LAUNCH 1 32
-KERNEL(total_of_additions_read_too_early) {
-  UNUSED;
-  __shared__ int s_sum;
-  if (threadIdx.x == 0) s_sum = 0;
-  __syncwarp();
-  atomicAdd(&s_sum, in[threadIdx.x]);                        // OTHER
-  if (threadIdx.x == 0) out[0] = Ref(s_sum).load(kRelaxed);  // FAULT
-}
-
-// EXPECT shared-race
-// LAUNCH 1 32
 KERNEL(adds_to_what_a_lane_has_just_cleared) {
   UNUSED;
   __shared__ int s_sum;
@@ -204,30 +193,7 @@ KERNEL(relaxed_broadcast_to_lanes_outside_of_the_mask) {
 
 // --- correct -----------------------------------------------------------------------------------------------
 
-// A lock for which the lanes of a warp try in turn.
-// EXPECT nothing
-// LAUNCH 1 64
-KERNEL(lock_of_lanes) {
-  UNUSED;
-  __shared__ int s_lock;
-  __shared__ volatile int s_sum;
-  if (threadIdx.x == 0) s_lock = 0;
-  if (threadIdx.x == 0) s_sum = 0;
-  __syncthreads();
-  for (bool done = false; !done;) {
-    if (atomicCAS(&s_lock, 0, 1) == 0) {
-      __threadfence_block();
-      s_sum = s_sum + in[threadIdx.x];
-      __threadfence_block();
-      atomicExch(&s_lock, 0);
-      done = true;
-    }
-  }
-  __syncthreads();
-  out[threadIdx.x] = s_sum;
-}
-
-// The same with a lock that is released by a store, and relaxed values.
+// A lock for which the lanes of a warp try in turn, released by a store, and relaxed values.
 // EXPECT nothing
 // LAUNCH 1 32
 KERNEL(lock_released_by_a_store) {
@@ -374,19 +340,6 @@ KERNEL(sets_what_is_not_set_yet) {
   }
   __syncwarp();
   out[threadIdx.x] = s_found + s_most;
-}
-
-// EXPECT nothing
-// LAUNCH 1 64
-KERNEL(histogram_of_a_warp) {
-  UNUSED;
-  __shared__ int s_counts[32];
-  const unsigned lane = threadIdx.x % 32;
-  if (threadIdx.x < 32) s_counts[lane] = 0;
-  __syncthreads();
-  for (int k = 0; k < 4; ++k) Ref(s_counts[in[threadIdx.x + k] % 32]).fetch_add(1, kRelaxed);
-  __syncthreads();
-  out[threadIdx.x] = Ref(s_counts[31 - lane]).load(kRelaxed);
 }
 
 // EXPECT nothing

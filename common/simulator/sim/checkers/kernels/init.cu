@@ -12,22 +12,6 @@ KERNEL(shared_never_written) {
   out[blockIdx.x * 64 + threadIdx.x] = s_data[threadIdx.x];  // FAULT
 }
 
-// The last block does not fill its tile, and the tree includes the rest.
-// EXPECT uninitialised-shared
-// LAUNCH 2 64 n 100
-KERNEL(tail_not_padded) {
-  UNUSED;
-  __shared__ int s_data[64];
-  const int gid = static_cast<int>(blockIdx.x * 64 + threadIdx.x);
-  if (gid < n) s_data[threadIdx.x] = in[gid];
-  __syncthreads();
-  for (unsigned stride = 32; stride > 0; stride /= 2) {
-    if (threadIdx.x < stride) s_data[threadIdx.x] += s_data[threadIdx.x + stride];  // FAULT
-    __syncthreads();
-  }
-  if (threadIdx.x == 0) out[blockIdx.x] = s_data[0];
-}
-
 // Shared memory is not zero-initialised.
 // EXPECT uninitialised-shared
 // LAUNCH 1 64
@@ -37,16 +21,6 @@ KERNEL(shared_histogram_not_cleared) {
   atomicAdd(&s_bins[in[threadIdx.x] & 15], 1u);  // FAULT
   __syncthreads();
   if (threadIdx.x < 16) counter[threadIdx.x] = s_bins[threadIdx.x];
-}
-
-// EXPECT uninitialised-shared
-// LAUNCH 1 32 shared 256
-KERNEL(dynamic_shared_never_written) {
-  UNUSED;
-  extern __shared__ int s_buffer[];
-  s_buffer[threadIdx.x] = in[threadIdx.x];
-  __syncthreads();
-  out[threadIdx.x] = s_buffer[threadIdx.x + 1];  // FAULT
 }
 
 // `s` is also the mangled name of a type.
@@ -74,16 +48,6 @@ KERNEL(global_never_written) {
 KERNEL(global_histogram_not_cleared) {
   UNUSED;
   atomicAdd(&scratch[in[threadIdx.x] & 15], 1);  // FAULT
-}
-
-// Reads one element after the initialised part of the allocation.
-// EXPECT uninitialised-global
-// LAUNCH 1 64
-KERNEL(reads_one_past_what_was_filled) {
-  UNUSED;
-  scratch[threadIdx.x] = in[threadIdx.x];
-  __syncthreads();
-  out[threadIdx.x] = scratch[threadIdx.x + 1];  // FAULT
 }
 
 // EXPECT uninitialised-local

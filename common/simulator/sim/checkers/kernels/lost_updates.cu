@@ -28,18 +28,6 @@ KERNEL(volatile_total_of_blocks) {
     for (int k = 0; k < 8; ++k) total[0] = total[0] + in[blockIdx.x * 8 + k];  // FAULT OTHER
 }
 
-// EXPECT lost-update
-// LAUNCH 4 256
-KERNEL(relaxed_total_of_warps) {
-  UNUSED;
-  const cuda::atomic_ref<int, cuda::thread_scope_device> total(out[blockIdx.x]);
-  if (threadIdx.x % 32 == 0)
-    for (int k = 0; k < 8; ++k) {
-      const int before = total.load(cuda::memory_order_relaxed);
-      total.store(before + in[threadIdx.x + k], cuda::memory_order_relaxed);  // FAULT OTHER
-    }
-}
-
 // Not even release and acquire make one operation of two.
 // EXPECT lost-update
 // LAUNCH 1 256
@@ -178,43 +166,7 @@ KERNEL(resets_after_a_barrier) {
   if (threadIdx.x == 0) out[0] = s_changed;
 }
 
-// EXPECT nothing
-// LAUNCH 4 256
-KERNEL(counts_in_words_of_its_own) {
-  UNUSED;
-  volatile int* const mine = out + blockIdx.x * 256 + threadIdx.x;
-  for (int k = 0; k < 8; ++k) *mine = *mine + in[k];
-}
-
-// Peterson's lock for two warps; and between them, his filter for four.
-__device__ void enter(volatile int* flag, volatile int* turn, int me) {
-  flag[me] = 1;
-  *turn = 1 - me;
-  __threadfence_block();
-  while (*turn == 1 - me && flag[1 - me] != 0) {
-  }
-  __threadfence_block();
-}
-
-// EXPECT nothing
-// LAUNCH 1 64
-KERNEL(petersons_lock) {
-  UNUSED;
-  __shared__ volatile int s_flag[2], s_turn, s_total;
-  if (threadIdx.x == 0) s_flag[0] = 0, s_flag[1] = 0, s_turn = 0, s_total = 0;
-  __syncthreads();
-  const int me = static_cast<int>(threadIdx.x / 32);
-  if (threadIdx.x % 32 == 0)
-    for (int k = 0; k < 16; ++k) {
-      enter(s_flag, &s_turn, me);
-      s_total = s_total + in[k];
-      __threadfence_block();
-      s_flag[me] = 0;
-    }
-  __syncthreads();
-  if (threadIdx.x == 0) out[0] = s_total;
-}
-
+// Peterson's filter for four warps.
 // EXPECT nothing
 // LAUNCH 1 128
 KERNEL(filter_lock) {
@@ -244,29 +196,6 @@ KERNEL(filter_lock) {
       s_total = s_total + in[k];
       __threadfence_block();
       s_level[me] = 0;
-    }
-  __syncthreads();
-  if (threadIdx.x == 0) out[0] = s_total;
-}
-
-// EXPECT nothing
-// LAUNCH 1 256
-KERNEL(ticket_lock) {
-  UNUSED;
-  __shared__ unsigned s_next;
-  __shared__ volatile unsigned s_serves;
-  __shared__ volatile int s_total;
-  if (threadIdx.x == 0) s_next = 0, s_serves = 0, s_total = 0;
-  __syncthreads();
-  if (threadIdx.x % 32 == 0)
-    for (int k = 0; k < 4; ++k) {
-      const unsigned ticket = atomicAdd(&s_next, 1u);
-      while (s_serves != ticket) {
-      }
-      __threadfence_block();
-      s_total = s_total + in[k];
-      __threadfence_block();
-      s_serves = s_serves + 1;
     }
   __syncthreads();
   if (threadIdx.x == 0) out[0] = s_total;
@@ -355,31 +284,4 @@ KERNEL(total_that_is_handed_on) {
     __threadfence();
     *turn = *turn + 1;
   }
-}
-
-// EXPECT nothing
-// LAUNCH 8 64
-KERNEL(sense_reversing_barrier) {
-  UNUSED;
-  volatile unsigned* const sense = counter + 1;
-  volatile int* const data = scratch;
-  for (int round = 0; round < 3; ++round) {
-    if (threadIdx.x == 0) data[blockIdx.x] = round;
-    __syncthreads();
-    if (threadIdx.x == 0) {
-      __threadfence();
-      const unsigned before = *sense;
-      if (atomicAdd(counter, 1u) == gridDim.x - 1) {
-        counter[0] = 0;
-        __threadfence();
-        *sense = 1 - before;
-      } else {
-        while (*sense == before) {
-        }
-      }
-      __threadfence();
-    }
-    __syncthreads();
-  }
-  if (threadIdx.x == 0) out[blockIdx.x] = data[(blockIdx.x + 1) % gridDim.x];
 }

@@ -19,7 +19,7 @@ constexpr auto kBoth = cuda::memory_order_acq_rel;
 
 // --- faulty ------------------------------------------------------------------------------------------------
 
-// Volatile partial results, as in correct_global.cu, but without the fence.
+// Volatile partial results without a fence before the ticket.
 // EXPECT missing-fence
 // LAUNCH 8 64
 KERNEL(volatile_sums_without_fence) {
@@ -78,18 +78,6 @@ KERNEL(sums_read_by_atomics_without_fence) {
   partial[blockIdx.x] = static_cast<unsigned>(in[blockIdx.x + 1]);  // OTHER
   if (atomicAdd(&counter[0], 1u) != gridDim.x - 1) return;
   for (unsigned b = 1; b <= gridDim.x; ++b) out[b] = static_cast<int>(atomicAdd(&counter[b], 0u));  // FAULT
-}
-
-// The same with cuda::atomic_ref.
-// EXPECT missing-fence
-// LAUNCH 8 64
-KERNEL(sums_read_by_relaxed_updates) {
-  UNUSED;
-  if (threadIdx.x != 0) return;
-  Word(counter[blockIdx.x + 1]).exchange(static_cast<unsigned>(in[blockIdx.x + 1]), kRelaxed);  // OTHER
-  if (Word(counter[0]).fetch_add(1, kRelaxed) != gridDim.x - 1) return;
-  for (unsigned b = 1; b <= gridDim.x; ++b)
-    out[b] = static_cast<int>(Word(counter[b]).fetch_or(0, kRelaxed));  // FAULT
 }
 
 // Values of 64 bits.
@@ -190,18 +178,6 @@ KERNEL(grid_barrier_without_fence) {
   }
 }
 
-// Sums of one byte.
-// EXPECT missing-fence
-// LAUNCH 8 64
-KERNEL(byte_sums_without_fence) {
-  UNUSED;
-  if (threadIdx.x != 0) return;
-  auto* partial = reinterpret_cast<volatile unsigned char*>(counter + 1);
-  partial[blockIdx.x] = static_cast<unsigned char>(in[blockIdx.x + 1]);  // OTHER
-  if (atomicAdd(&counter[0], 1u) != gridDim.x - 1) return;
-  for (unsigned b = 0; b < gridDim.x; ++b) out[b] = partial[b];  // FAULT
-}
-
 // Negative sums of two bytes.
 // EXPECT missing-fence
 // LAUNCH 8 64
@@ -294,21 +270,6 @@ KERNEL(one_sum_without_fence) {
 
 // --- correct -----------------------------------------------------------------------------------------------
 
-// EXPECT nothing
-// LAUNCH 8 64
-KERNEL(volatile_sums_with_fence) {
-  UNUSED;
-  __shared__ bool s_last;
-  volatile int* partial = scratch;
-  if (threadIdx.x == 0) {
-    partial[blockIdx.x] = in[blockIdx.x + 1];
-    __threadfence();
-    s_last = atomicAdd(&counter[0], 1u) == gridDim.x - 1;
-  }
-  __syncthreads();
-  if (s_last && threadIdx.x < 8) out[threadIdx.x] = partial[threadIdx.x];
-}
-
 // All threads store, then a barrier, then one fence for all of them.
 // EXPECT nothing
 // LAUNCH 8 64
@@ -365,44 +326,8 @@ KERNEL(atomic_sum_with_fence) {
     out[0] = static_cast<int>(*static_cast<volatile unsigned*>(&counter[1]));
 }
 
-// Decoupled look-back with flag and value in one word; flag 1: sum, 2: prefix. No fence is needed, and any
-// mixture of old and new words gives the same prefixes.
-// EXPECT nothing
-// LAUNCH 16 32
-KERNEL(packed_look_back) {
-  UNUSED;
-  __shared__ unsigned s_tile;
-  auto* words = reinterpret_cast<volatile unsigned long long*>(scratch);
-  // the previous contents must not be read
-  if (blockIdx.x == 0 && threadIdx.x < 16) {
-    words[threadIdx.x] = 0;
-    __threadfence();
-  }
-  __syncthreads();
-  if (threadIdx.x == 0) {
-    if (blockIdx.x == 0) atomicExch(&counter[1], 1u);
-    while (atomicAdd(&counter[1], 0u) == 0) {
-    }
-    __threadfence();
-    s_tile = atomicAdd(&counter[0], 1u);
-  }
-  __syncthreads();
-  if (threadIdx.x != 0) return;
-  const unsigned tile = s_tile, sum = static_cast<unsigned>(in[tile + 1]);
-  unsigned before = 0;
-  words[tile] = (tile == 0 ? 2ull : 1ull) << 32 | sum;
-  for (unsigned k = tile; k > 0;) {
-    const unsigned long long word = words[k - 1];
-    if (word >> 32 == 0) continue;
-    before += static_cast<unsigned>(word);
-    if (word >> 32 == 2) break;
-    --k;
-  }
-  words[tile] = 2ull << 32 | (before + sum);
-  out[tile] = static_cast<int>(before);
-}
-
-// The same by a whole warp, with ballots.
+// Decoupled look-back by a whole warp, with flag and value in one word; flag 1: sum, 2: prefix. No fence is
+// needed, and any mixture of old and new words gives the same prefixes.
 // EXPECT nothing
 // LAUNCH 16 32
 KERNEL(packed_look_back_by_a_warp) {
@@ -475,25 +400,6 @@ KERNEL(look_back_by_release_and_acquire) {
   Word(prefixes[tile]).store(before + sum, kRelaxed);
   Word(counter[tile]).store(2, kRelease);
   out[tile] = static_cast<int>(before);
-}
-
-// Flags and sums are accessed by atomics only, with fences.
-// EXPECT nothing
-// LAUNCH 8 64
-KERNEL(chain_by_atomics) {
-  UNUSED;
-  if (threadIdx.x != 0) return;
-  unsigned before = 0;
-  if (blockIdx.x > 0) {
-    while (atomicCAS(&counter[blockIdx.x - 1], 1u, 1u) == 0) {
-    }
-    __threadfence();
-    before = atomicAdd(&counter[32 + blockIdx.x - 1], 0u);
-  }
-  atomicExch(&counter[32 + blockIdx.x], before + static_cast<unsigned>(in[blockIdx.x + 1]));
-  __threadfence();
-  atomicExch(&counter[blockIdx.x], 1u);
-  out[blockIdx.x] = static_cast<int>(before);
 }
 
 // A grid barrier with fences and volatile polls; the exchanged values are volatile, too. Several rounds use
@@ -615,16 +521,6 @@ KERNEL(barrier_orders_volatile_stores) {
   out[blockIdx.x * 128 + threadIdx.x] = mine[127 - threadIdx.x];
 }
 
-// EXPECT nothing
-// LAUNCH 4 64
-KERNEL(volatile_shared_memory) {
-  UNUSED;
-  __shared__ volatile int s_value[64];
-  s_value[threadIdx.x] = in[threadIdx.x + blockIdx.x];
-  __syncthreads();
-  out[blockIdx.x * 64 + threadIdx.x] = s_value[63 - threadIdx.x];
-}
-
 // From block to block to block: each executes a fence before it sets the next flag.
 // EXPECT nothing
 // LAUNCH 3 32
@@ -692,21 +588,6 @@ KERNEL(old_flags_publish_what_they_did) {
       if (seen == 1) out[round] = value[round] != in[7];
     }
   }
-}
-
-// A lock by compare-and-swap and fences around volatile data.
-// EXPECT nothing
-// LAUNCH 6 32
-KERNEL(lock_around_volatile_data) {
-  UNUSED;
-  if (threadIdx.x != 0) return;
-  volatile int* sum = out;
-  while (atomicCAS(&counter[0], 0u, 1u) != 0u) {
-  }
-  __threadfence();
-  *sum = *sum + in[blockIdx.x + 1];
-  __threadfence();
-  atomicExch(&counter[0], 0u);
 }
 
 // Four flags in one vector; each is a synchronisation variable of its own.

@@ -2,24 +2,6 @@
 // Races in global memory, between blocks and within one. kernels.cuh explains the comments.
 #include "sim/checkers/kernels/kernels.cuh"
 
-// The last block sums the partial results, but no fence publishes them.
-// EXPECT missing-fence
-// LAUNCH 8 64
-KERNEL(last_block_without_fence) {
-  UNUSED;
-  __shared__ bool s_last;
-  if (threadIdx.x == 0) {
-    scratch[blockIdx.x] = in[blockIdx.x];  // OTHER
-    s_last = atomicAdd(&counter[0], 1u) == gridDim.x - 1;
-  }
-  __syncthreads();
-  if (s_last && threadIdx.x == 0) {
-    int sum = 0;
-    for (unsigned b = 0; b < gridDim.x; ++b) sum += scratch[b];  // FAULT
-    out[0] = sum;
-  }
-}
-
 // The fence is before the write that it should publish.
 // EXPECT missing-fence
 // LAUNCH 8 64
@@ -29,21 +11,6 @@ KERNEL(fence_too_early) {
   if (threadIdx.x == 0) {
     __threadfence();
     scratch[blockIdx.x] = in[blockIdx.x];  // OTHER
-    s_last = atomicAdd(&counter[0], 1u) == gridDim.x - 1;
-  }
-  __syncthreads();
-  if (s_last && threadIdx.x < 8) out[threadIdx.x] = scratch[threadIdx.x];  // FAULT
-}
-
-// A fence of block scope does not reach the other blocks.
-// EXPECT missing-fence
-// LAUNCH 8 64
-KERNEL(fence_of_block_scope) {
-  UNUSED;
-  __shared__ bool s_last;
-  if (threadIdx.x == 0) {
-    scratch[blockIdx.x] = in[blockIdx.x];  // OTHER
-    __threadfence_block();
     s_last = atomicAdd(&counter[0], 1u) == gridDim.x - 1;
   }
   __syncthreads();
@@ -125,48 +92,12 @@ KERNEL(look_back_without_barrier) {
   if (threadIdx.x == 0) flag[blockIdx.x] = 1;
 }
 
-// The flag itself is a plain variable.
-// EXPECT global-race
-// LAUNCH 2 32
-KERNEL(plain_flag) {
-  UNUSED;
-  if (threadIdx.x != 0) return;
-  volatile unsigned* flag = counter;
-  if (blockIdx.x == 0) {
-    __threadfence();
-    counter[0] = 1;  // OTHER
-  } else {
-    while (flag[0] == 0) {  // FAULT
-    }
-    __threadfence();
-    out[0] = 1;
-  }
-}
-
 // Every block adds to the result without an atomic.
 // EXPECT global-race
 // LAUNCH 16 32
 KERNEL(blocks_add_plainly) {
   UNUSED;
   if (threadIdx.x == 0) out[0] += in[blockIdx.x];  // FAULT OTHER
-}
-
-// EXPECT global-race
-// LAUNCH 4 64
-KERNEL(racy_global_histogram) {
-  UNUSED;
-  out[in[blockIdx.x * 64 + threadIdx.x] & 15]++;  // FAULT OTHER
-}
-
-// In place, with neighbours in other blocks.
-// EXPECT global-race
-// LAUNCH 4 64
-KERNEL(stencil_in_place) {
-  UNUSED;
-  const unsigned gid = blockIdx.x * 64 + threadIdx.x;
-  const int left = gid > 0 ? out[gid - 1] : 0;  // FAULT
-  __syncthreads();
-  out[gid] = left + 1;  // OTHER
 }
 
 // A block-wide barrier orders only one block.
@@ -197,25 +128,7 @@ KERNEL(atomic_of_block_scope) {
   if (threadIdx.x == 0) atomicAdd_block(&counter[0], 1u);  // FAULT OTHER
 }
 
-// The flag is polled by a relaxed atomic, and no fence comes after it.
-// EXPECT missing-fence
-// REASON its reader does not acquire what it announces
-// LAUNCH 8 32
-KERNEL(polls_by_adding_nothing) {
-  UNUSED;
-  if (threadIdx.x != 0) return;
-  int before = 0;
-  if (blockIdx.x > 0) {
-    while (atomicAdd(&counter[blockIdx.x - 1], 0u) == 0) {
-    }
-    before = scratch[blockIdx.x - 1];  // FAULT
-  }
-  scratch[blockIdx.x] = before + in[blockIdx.x];  // OTHER
-  __threadfence();
-  atomicExch(&counter[blockIdx.x], 1u);
-}
-
-// The same with other atomics that do not change the flag.
+// The flag is polled by relaxed atomics that do not change it, and no fence comes after them.
 // EXPECT missing-fence
 // REASON its reader does not acquire what it announces
 // LAUNCH 2 32
@@ -276,31 +189,6 @@ KERNEL(lock_without_fence) {
   }
   out[0] = out[0] + in[blockIdx.x];  // FAULT OTHER
   atomicExch(&counter[0], 0u);
-}
-
-// Both sides of a ping-pong buffer are the same.
-// EXPECT global-race
-// LAUNCH 1 64
-KERNEL(ping_without_pong) {
-  UNUSED;
-  int* from = scratch;
-  int* to = scratch;  // should be scratch + 64
-  from[threadIdx.x] = in[threadIdx.x];
-  __syncthreads();
-  for (unsigned d = 1; d < 64; d *= 2) {
-    to[threadIdx.x] = from[threadIdx.x] + (threadIdx.x >= d ? from[threadIdx.x - d] : 0);  // FAULT OTHER
-    __syncthreads();
-  }
-  out[threadIdx.x] = to[threadIdx.x];
-}
-
-// Compaction in which two threads use the same slot.
-// EXPECT global-race
-// LAUNCH 2 64
-KERNEL(slots_collide) {
-  UNUSED;
-  const unsigned slot = threadIdx.x / 2;
-  if (in[threadIdx.x] >= 0) out[blockIdx.x * 64 + slot] = static_cast<int>(threadIdx.x);  // FAULT OTHER
 }
 
 // EXPECT global-write-write-same-value

@@ -27,21 +27,6 @@ KERNEL(reduction_without_round_barrier) {
   if (tid == 0) out[blockIdx.x] = s_data[0];
 }
 
-// EXPECT shared-race
-// LAUNCH 1 128
-KERNEL(hillis_steele_in_place) {
-  UNUSED;
-  __shared__ int s_data[128];
-  const unsigned tid = threadIdx.x;
-  s_data[tid] = in[tid];
-  __syncthreads();
-  for (unsigned d = 1; d < 128; d *= 2) {
-    if (tid >= d) s_data[tid] += s_data[tid - d];  // FAULT OTHER
-    __syncthreads();
-  }
-  out[tid] = s_data[tid];
-}
-
 // All threads add to one word.
 // EXPECT shared-race
 // LAUNCH 1 64
@@ -53,18 +38,6 @@ KERNEL(racy_counter) {
   if (in[threadIdx.x] > 50) s_count++;  // FAULT OTHER
   __syncthreads();
   if (threadIdx.x == 0) out[0] = s_count;
-}
-
-// EXPECT shared-race
-// LAUNCH 1 96
-KERNEL(racy_histogram) {
-  UNUSED;
-  __shared__ int s_bins[32];
-  if (threadIdx.x < 32) s_bins[threadIdx.x] = 0;
-  __syncthreads();
-  s_bins[in[threadIdx.x] & 31] += 1;  // FAULT OTHER
-  __syncthreads();
-  if (threadIdx.x < 32) out[threadIdx.x] = s_bins[threadIdx.x];
 }
 
 // Lanes of one instruction write different values to one word.
@@ -232,16 +205,6 @@ KERNEL(producer_runs_ahead) {
   }
 }
 
-// Each thread reads a byte that another thread writes.
-// EXPECT shared-race
-// LAUNCH 1 64
-KERNEL(bytes_overlap) {
-  UNUSED;
-  __shared__ unsigned char s_flags[64];
-  s_flags[threadIdx.x] = static_cast<unsigned char>(in[threadIdx.x]);  // OTHER
-  out[threadIdx.x] = s_flags[(threadIdx.x + 1) % 64];                  // FAULT
-}
-
 // A word is written while its bytes are still being read.
 // EXPECT shared-race
 // LAUNCH 1 64
@@ -277,18 +240,6 @@ KERNEL(vector_store_then_words) {
   __shared__ int4 s_data[32];
   if (threadIdx.x < 32) s_data[threadIdx.x] = reinterpret_cast<const int4*>(in)[threadIdx.x];  // OTHER
   out[threadIdx.x] = reinterpret_cast<int*>(s_data)[threadIdx.x];                              // FAULT
-}
-
-// Two warps use the same slot for their totals.
-// EXPECT shared-race
-// LAUNCH 1 128
-KERNEL(warp_totals_collide) {
-  UNUSED;
-  __shared__ int s_total[2];
-  const unsigned warp = threadIdx.x / 32, lane = threadIdx.x % 32;
-  if (lane == 31) s_total[warp / 2] = in[threadIdx.x];  // FAULT OTHER
-  __syncthreads();
-  out[threadIdx.x] = s_total[0] + s_total[1];
 }
 
 // Several threads write the same value, which is not a fault but a hint.

@@ -33,32 +33,6 @@ KERNEL(prefix_overwrites_total) {
   out[tile] = carry;
 }
 
-// A mailbox that is filled again without waiting for its reader.
-// EXPECT global-race
-// REASON this write overwrites the value from
-// LAUNCH 2 32
-KERNEL(mailbox_is_reused) {
-  UNUSED;
-  if (threadIdx.x != 0) return;
-  volatile unsigned* flag = counter;
-  if (blockIdx.x == 0) {
-    for (unsigned i = 0; i < 4; ++i) {
-      scratch[0] = in[i];  // OTHER
-      __threadfence();
-      flag[0] = i + 1;
-    }
-  } else {
-    int sum = 0;
-    for (unsigned i = 0; i < 4; ++i) {
-      while (flag[0] <= i) {
-      }
-      __threadfence();
-      sum += scratch[0];  // FAULT
-    }
-    out[0] = sum;
-  }
-}
-
 // Two buffers of 32 items. The reader says that it is done with one before it has read it.
 // EXPECT global-race
 // REASON this write overwrites the value from

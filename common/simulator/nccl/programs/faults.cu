@@ -104,6 +104,20 @@ void in_threads(const std::function<void(int)>& call) {
   for (std::thread& thread : threads) thread.join();
 }
 
+// Cases in which all ranks call, then wait for their streams: one thread in a group, or a thread each.
+std::function<void()> in_group(const std::function<void(int)>& call) {
+  return [=] {
+    grouped(call);
+    synchronise();
+  };
+}
+std::function<void()> of_threads(const std::function<void(int)>& call) {
+  return [=] {
+    in_threads(call);
+    synchronise();
+  };
+}
+
 std::chrono::steady_clock::time_point now() {
   return std::chrono::steady_clock::now();
 }
@@ -225,59 +239,32 @@ const std::map<std::string, std::function<void()>> kCases{
        }
      }},
     // --- ranks that do not agree
-    {"other_count",
-     [] {
-       grouped([](int d) { print("call", all_reduce(d, d == 0 ? 10 : 20)); });
-       synchronise();
-     }},
-    {"other_type",
-     [] {
-       grouped([](int d) { print("call", all_reduce(d, kN, d == 0 ? ncclFloat : ncclInt)); });
-       synchronise();
-     }},
+    {"other_count", in_group([](int d) { print("call", all_reduce(d, d == 0 ? 10 : 20)); })},
+    {"other_type", in_group([](int d) { print("call", all_reduce(d, kN, d == 0 ? ncclFloat : ncclInt)); })},
     {"other_reduction",
-     [] {
-       grouped([](int d) { print("call", all_reduce(d, kN, ncclFloat, d == 0 ? ncclSum : ncclMax)); });
-       synchronise();
-     }},
-    {"other_root",
-     [] {
-       grouped([](int d) { print("call", broadcast(d, d)); });
-       synchronise();
-     }},
-    {"other_order",
-     [] {
-       grouped([](int d) {
-         if (d == 0) print("call", all_reduce(d));
-         print("call", broadcast(d));
-         if (d == 1) print("call", all_reduce(d));
-       });
-       synchronise();
-     }},
+     in_group([](int d) { print("call", all_reduce(d, kN, ncclFloat, d == 0 ? ncclSum : ncclMax)); })},
+    {"other_root", in_group([](int d) { print("call", broadcast(d, d)); })},
+    {"other_order", in_group([](int d) {
+       if (d == 0) print("call", all_reduce(d));
+       print("call", broadcast(d));
+       if (d == 1) print("call", all_reduce(d));
+     })},
     {"other_count_in_threads",
      [] {
        in_threads([](int d) { (void)all_reduce(d, d == 0 ? 10 : 20); });
        synchronise();
      }},
-    {"send_other_count",
-     [] {
-       grouped([](int d) { print("call", d == 0 ? send(0, 1, 10) : receive(1, 0, 11)); });
-       synchronise();
-     }},
+    {"send_other_count", in_group([](int d) { print("call", d == 0 ? send(0, 1, 10) : receive(1, 0, 11)); })},
     // --- calls that do not come
     {"missing_rank",
      [] {
        print("call", all_reduce(0));
        synchronise();
      }},
-    {"missing_rank_in_threads",
-     [] {
-       in_threads([](int d) {
-         if (d == 0) (void)all_reduce(d);
-         CUDA(cudaGetLastError());
-       });
-       synchronise();
-     }},
+    {"missing_rank_in_threads", of_threads([](int d) {
+       if (d == 0) (void)all_reduce(d);
+       CUDA(cudaGetLastError());
+     })},
     {"missing_rank_polled",
      [] {
        print("call", all_reduce(0));
@@ -312,21 +299,13 @@ const std::map<std::string, std::function<void()>> kCases{
        NCCL(ncclGetUniqueId(&id));
        print("call", ncclCommInitRank(&comm, 2, id, 0));
      }},
-    {"send_without_receive",
-     [] {
-       grouped([](int d) {
-         if (d == 0) print("call", send(0, 1));
-       });
-       synchronise();
-     }},
-    {"both_send_first",
-     [] {
-       in_threads([](int d) {
-         (void)send(d, 1 - d);
-         (void)receive(d, 1 - d);
-       });
-       synchronise();
-     }},
+    {"send_without_receive", in_group([](int d) {
+       if (d == 0) print("call", send(0, 1));
+     })},
+    {"both_send_first", of_threads([](int d) {
+       (void)send(d, 1 - d);
+       (void)receive(d, 1 - d);
+     })},
     {"never_finished", [] { print("call", all_reduce(0)); }},
     // --- arguments
     {"host_pointer",
@@ -352,16 +331,12 @@ const std::map<std::string, std::function<void()>> kCases{
                                    g_device[0].stream));
      }},
     // The others wait for the rank whose call was refused.
-    {"refused_in_a_thread",
-     [] {
-       in_threads([](int d) {
-         if (d == 0)
-           print("call", all_reduce(0, kN + 1));
-         else
-           (void)all_reduce(1);
-       });
-       synchronise();
-     }},
+    {"refused_in_a_thread", of_threads([](int d) {
+       if (d == 0)
+         print("call", all_reduce(0, kN + 1));
+       else
+         (void)all_reduce(1);
+     })},
     {"refused_in_a_group",
      [] {
        NCCL(ncclGroupStart());

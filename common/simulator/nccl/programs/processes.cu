@@ -96,6 +96,15 @@ void work_for(int seconds) {
   }
 }
 
+// A case in which this process joins, calls, and then waits for its stream.
+std::function<void()> joined(const std::function<void()>& call) {
+  return [=] {
+    join();
+    call();
+    synchronise();
+  };
+}
+
 float first_of(const Rank& rank) {
   float value = 0;
   CUDA(cudaMemcpyAsync(&value, rank.b, sizeof value, cudaMemcpyDeviceToHost, rank.stream));
@@ -211,12 +220,7 @@ const std::map<std::string, std::function<void()>> kCases{
        }
        leave(g_rank);
      }},
-    {"never_destroyed",
-     [] {
-       join();
-       NCCL(all_reduce());
-       synchronise();
-     }},
+    {"never_destroyed", joined([] { NCCL(all_reduce()); })},
     {"does_not_block",
      [] {
        choose_device();
@@ -233,51 +237,17 @@ const std::map<std::string, std::function<void()>> kCases{
        leave(g_rank);
      }},
     // --- ranks that do not agree
-    {"other_count",
-     [] {
-       join();
-       (void)all_reduce(g_process.rank == 1 ? 20 : 10);
-       synchronise();
-     }},
-    {"other_type",
-     [] {
-       join();
-       (void)all_reduce(kN, g_process.rank == 1 ? ncclInt : ncclFloat);
-       synchronise();
-     }},
-    {"other_root",
-     [] {
-       join();
-       (void)broadcast(g_process.rank);
-       synchronise();
-     }},
-    {"other_order",
-     [] {
-       join();
-       (void)(g_process.rank == 0 ? all_reduce() : broadcast());
-       synchronise();
-     }},
-    {"send_other_count",
-     [] {
-       join();
-       (void)(g_process.rank == 0 ? send(1, 10) : receive(0, 11));
-       synchronise();
-     }},
+    {"other_count", joined([] { (void)all_reduce(g_process.rank == 1 ? 20 : 10); })},
+    {"send_other_count", joined([] { (void)(g_process.rank == 0 ? send(1, 10) : receive(0, 11)); })},
     // --- calls that do not come
-    {"missing_rank",
-     [] {
-       join();
+    {"missing_rank", joined([] {
        if (g_process.rank == 1) sleep_for_ever();
        (void)all_reduce();
-       synchronise();
-     }},
-    {"missing_first_rank",
-     [] {
-       join();
+     })},
+    {"missing_first_rank", joined([] {
        if (g_process.rank == 0) sleep_for_ever();
        (void)all_reduce();
-       synchronise();
-     }},
+     })},
     {"missing_rank_polled",
      [] {
        join();
@@ -287,20 +257,14 @@ const std::map<std::string, std::function<void()>> kCases{
        while (error == ncclSuccess) NCCL(ncclCommGetAsyncError(g_rank.comm, &error));
        print("later", error);
      }},
-    {"both_send_first",
-     [] {
-       join();
+    {"both_send_first", joined([] {
        (void)send(1 - g_process.rank);
        (void)receive(1 - g_process.rank);
-       synchronise();
-     }},
-    {"refused",
-     [] {
-       join();
+     })},
+    {"refused", joined([] {
        print("call", all_reduce(g_process.rank == 1 ? kN + 1 : kN));
        if (g_process.rank == 1) sleep_for_ever();
-       synchronise();
-     }},
+     })},
     {"does_not_join",
      [] {
        if (g_process.rank == 1) sleep_for_ever();

@@ -39,9 +39,6 @@ FAULTS_OF_RANKS = {
         rf"agree on the count of collective 1 .*: rank \d calls ncclAllReduce\(count \d0, float32, sum\) {LINE}, rank \d calls "
         rf"ncclAllReduce\(count \d0, float32, sum\) {LINE}",
     ),
-    "other_type": (2, 1, [USAGE] * 2, r"agree on the data type .*rank"),
-    "other_root": (3, 3, [LATE_USAGE] * 3, rf"agree on the root .*root \d\) {LINE}.*root \d\) {LINE}"),
-    "other_order": (2, 1, [USAGE] * 2, r"agree on the operation of collective 1 .*rank"),
     "send_other_count": (
         2,
         1,

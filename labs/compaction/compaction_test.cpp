@@ -58,7 +58,7 @@ TEST(Cases, HaveNamesOfTheirOwnAndOffersForThem) {
     std::set<std::string> names;
     for (const Case& c : problem().cases(t)) {
       EXPECT_TRUE(names.insert(c.name).second) << c.name << " twice";
-      EXPECT_TRUE(offers(static_cast<KeepId>(c.op), c.dtype)) << c.name;
+      EXPECT_TRUE(Offered::has(static_cast<KeepId>(c.op), c.dtype)) << c.name;
       EXPECT_EQ(c.misalign % lab::bytes_of(c.dtype), 0u) << c.name;
     }
     EXPECT_GT(names.size(), 50u);
@@ -70,7 +70,7 @@ TEST(Cases, CoverEveryPredicateAndTypeThatIsOffered) {
   for (const Case& c : problem().cases(task())) seen.emplace(c.op, c.dtype);
   for (std::uint32_t op = 0; op < kKeepCount; ++op) {
     for (const auto dtype : {lab::DType::i32, lab::DType::i64, lab::DType::f32, lab::DType::f64}) {
-      EXPECT_EQ(seen.count({op, dtype}) == 1, offers(static_cast<KeepId>(op), dtype)) << op;
+      EXPECT_EQ(seen.count({op, dtype}) == 1, Offered::has(static_cast<KeepId>(op), dtype)) << op;
     }
   }
 }

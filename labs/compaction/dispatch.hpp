@@ -4,20 +4,16 @@
 #pragma once
 
 #include "compaction/lab.hpp"
-#include "lab/workspace.hpp"
+#include "lab/offers.hpp"
 
 namespace course::compaction {
 
-// The combinations of types and predicates that are used.
-constexpr bool offers(KeepId keep, lab::DType dtype) {
-  using lab::DType;
-  switch (dtype) {
-    case DType::i32: return true;
-    case DType::f32: return keep != KeepId::is_even;
-    case DType::i64: return keep == KeepId::is_even || keep == KeepId::less_than;
-    default: return false;
-  }
-}
+using Offered = lab::Offers<
+    lab::Offer<KeepId::is_positive, IsPositive, std::int32_t>,
+    lab::Offer<KeepId::is_positive, IsPositive, float>, lab::Offer<KeepId::is_even, IsEven, std::int32_t>,
+    lab::Offer<KeepId::is_even, IsEven, std::int64_t>, lab::Offer<KeepId::nonzero, Nonzero, std::int32_t>,
+    lab::Offer<KeepId::nonzero, Nonzero, float>, lab::Offer<KeepId::less_than, LessThan, std::int32_t>,
+    lab::Offer<KeepId::less_than, LessThan, float>, lab::Offer<KeepId::less_than, LessThan, std::int64_t>>;
 
 inline lab::Workspace workspace_of(std::uint64_t n) {
   return lab::Workspace()
@@ -44,45 +40,19 @@ Job<T, Keep> job_of(const lab::Request& request, Keep keep) {
   return job;
 }
 
-// Calls f(T{}, keep) with the item type and the predicate for (keep, dtype, params): params[0] is less_than's
-// threshold. For combinations that are not offered, calls otherwise().
-template <typename F, typename Otherwise>
-decltype(auto) with_types(KeepId keep, lab::DType dtype, std::int64_t threshold, F f, Otherwise otherwise) {
-  using lab::DType;
-  switch (dtype) {
-    case DType::i32:
-      switch (keep) {
-        case KeepId::is_positive: return f(std::int32_t{}, IsPositive<std::int32_t>{});
-        case KeepId::is_even: return f(std::int32_t{}, IsEven<std::int32_t>{});
-        case KeepId::nonzero: return f(std::int32_t{}, Nonzero<std::int32_t>{});
-        case KeepId::less_than:
-          return f(std::int32_t{}, LessThan<std::int32_t>{static_cast<std::int32_t>(threshold)});
-      }
-      return otherwise();
-    case DType::f32:
-      switch (keep) {
-        case KeepId::is_positive: return f(float{}, IsPositive<float>{});
-        case KeepId::nonzero: return f(float{}, Nonzero<float>{});
-        case KeepId::less_than: return f(float{}, LessThan<float>{static_cast<float>(threshold)});
-        default: return otherwise();
-      }
-    case DType::i64:
-      switch (keep) {
-        case KeepId::is_even: return f(std::int64_t{}, IsEven<std::int64_t>{});
-        case KeepId::less_than: return f(std::int64_t{}, LessThan<std::int64_t>{threshold});
-        default: return otherwise();
-      }
-    default: return otherwise();
-  }
+// The predicate with the threshold that it may have: params[0].
+template <typename T, template <typename> typename Keep>
+Keep<T> with_threshold(Keep<T> keep, std::int64_t threshold) {
+  if constexpr (requires { keep.threshold; }) keep.threshold = static_cast<T>(threshold);
+  return keep;
 }
 
 // Calls solve(job) with the Job of the request's predicate and item type.
 template <typename Solve>
 Status dispatch(const lab::Request& request, Solve solve) {
-  return with_types(
-      static_cast<KeepId>(request.op), request.dtype, request.params[0],
-      [&]<typename T, typename Keep>(T, Keep keep) { return solve(job_of<T>(request, keep)); },
-      [] { return Status::unsupported; });
+  return Offered::answer(request, [&]<typename T>(T, auto keep) {
+    return solve(job_of<T>(request, with_threshold(keep, request.params[0])));
+  });
 }
 
 }  // namespace course::compaction

@@ -15,6 +15,7 @@
 
 namespace course::compaction {
 
+using lab::not_implemented;
 using lab::Status;
 
 // A position in an array, or a number of items. 64 bits, because arrays may have more than 2^32 items.
@@ -72,12 +73,6 @@ struct Job {
 // How many numbers d_spare has space for.
 constexpr std::uint64_t spare_count(std::uint64_t n) {
   return n / 16 + 1024;
-}
-
-// What an unwritten task returns.
-template <typename T, typename Keep>
-Status not_implemented(const Job<T, Keep>&) {
-  return Status::not_implemented;
 }
 
 // --- Tasks, in the order of points.hpp, then the rungs of the ladder that only the solutions have.

@@ -124,8 +124,8 @@ T extreme_item(Rng& rng) {
 
 template <typename F>
 decltype(auto) with_types(const Case& c, F f) {
-  return compaction::with_types(static_cast<KeepId>(c.op), c.dtype, c.params[0], f,
-                                [&] { return f(std::int32_t{}, IsPositive<std::int32_t>{}); });
+  return Offered::with(static_cast<KeepId>(c.op), c.dtype,
+                       [&](auto item, auto keep) { return f(item, with_threshold(keep, c.params[0])); });
 }
 
 // --- Likely causes of a wrong result.

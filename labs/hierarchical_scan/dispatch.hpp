@@ -4,20 +4,15 @@
 #pragma once
 
 #include "hierarchical_scan/lab.hpp"
-#include "lab/workspace.hpp"
+#include "lab/offers.hpp"
 
 namespace course::hierarchical_scan {
 
-// The combinations of types and operators that are used.
-constexpr bool offers(OpId op, lab::DType dtype) {
-  using lab::DType;
-  switch (op) {
-    case OpId::sum: return dtype != DType::u8 && dtype != DType::u64;
-    case OpId::max: return dtype == DType::i32 || dtype == DType::f32;
-    case OpId::affine: return dtype == DType::u64;
-  }
-  return false;
-}
+using Offered =
+    lab::Offers<lab::Offer<OpId::sum, Sum, std::int32_t>, lab::Offer<OpId::sum, Sum, std::uint32_t>,
+                lab::Offer<OpId::sum, Sum, std::int64_t>, lab::Offer<OpId::sum, Sum, float>,
+                lab::Offer<OpId::sum, Sum, double>, lab::Offer<OpId::max, Max, std::int32_t>,
+                lab::Offer<OpId::max, Max, float>, lab::Offer<OpId::affine, Affine, std::uint32_t>>;
 
 inline lab::Workspace workspace_of(std::uint64_t n, lab::DType value) {
   return lab::Workspace().add("d_flags", lab::DType::u32, flags_count(n)).add("d_sums", value, sums_count(n));
@@ -42,22 +37,10 @@ Job<Op> job_of(const lab::Request& request, Op op) {
   return job;
 }
 
-// Calls f(op) with the operator of a combination that is offered.
-template <typename F>
-decltype(auto) with_op(OpId op, lab::DType dtype, F f) {
-  if (op == OpId::affine) return f(Affine<std::uint32_t>{});
-  if (op == OpId::max)
-    return lab::with_type<float, std::int32_t>(dtype, [&]<typename T>(T) { return f(Max<T>{}); });
-  return lab::with_type<std::uint32_t, std::int64_t, float, double, std::int32_t>(
-      dtype, [&]<typename T>(T) { return f(Sum<T>{}); });
-}
-
 // Calls solve(job) with the Job of the request's operator and item type.
 template <typename Solve>
 Status dispatch(const lab::Request& request, Solve solve) {
-  const OpId id = static_cast<OpId>(request.op);
-  if (!offers(id, request.dtype)) return Status::unsupported;
-  return with_op(id, request.dtype, [&](auto op) { return solve(job_of(request, op)); });
+  return Offered::answer(request, [&](auto, auto op) { return solve(job_of(request, op)); });
 }
 
 }  // namespace course::hierarchical_scan

@@ -69,7 +69,7 @@ TEST(Cases, HaveNamesOfTheirOwnAndOffersForThem) {
     std::set<std::string> names;
     for (const Case& c : problem().cases(t)) {
       EXPECT_TRUE(names.insert(c.name).second) << c.name << " twice";
-      EXPECT_TRUE(offers(static_cast<OpId>(c.op), c.dtype)) << c.name;
+      EXPECT_TRUE(Offered::has(static_cast<OpId>(c.op), c.dtype)) << c.name;
       EXPECT_EQ(c.misalign % lab::bytes_of(c.dtype), 0u) << c.name;
     }
     EXPECT_GT(names.size(), 50u);
@@ -88,7 +88,7 @@ TEST(Cases, CoverEveryKindOperatorAndTypeThatIsOffered) {
   for (std::uint32_t op = 0; op < lab::kScanOps; ++op) {
     for (const auto dtype :
          {DType::u8, DType::i32, DType::u32, DType::i64, DType::u64, DType::f32, DType::f64}) {
-      EXPECT_EQ(seen.count({op, dtype}) == 1, offers(static_cast<OpId>(op), dtype)) << op;
+      EXPECT_EQ(seen.count({op, dtype}) == 1, Offered::has(static_cast<OpId>(op), dtype)) << op;
     }
   }
 }

@@ -18,6 +18,7 @@ namespace course::hierarchical_scan {
 using lab::Affine;
 using lab::AffineMap;
 using lab::Max;
+using lab::not_implemented;
 using lab::Status;
 using lab::Sum;
 
@@ -48,12 +49,6 @@ struct Job {
   int multiprocessors = 1;           // of this device, to choose the grid's size
   CUstream_st* stream = nullptr;     // launch here; no need to synchronise, the harness does
 };
-
-// What an unwritten task returns.
-template <typename Op>
-Status not_implemented(const Job<Op>&) {
-  return Status::not_implemented;
-}
 
 // --- Sizes. Numbers of items and tiles are 64 bits wide: 2^31 items are 8 GiB, and devices have more memory.
 

@@ -31,7 +31,7 @@ Kind kind_of(const Case& c) {
 // Calls f(op) with the operator of the case.
 template <typename F>
 decltype(auto) with_op(const Case& c, F f) {
-  return hierarchical_scan::with_op(static_cast<OpId>(c.op), c.dtype, f);
+  return Offered::with(static_cast<OpId>(c.op), c.dtype, [&](auto, auto op) { return f(op); });
 }
 
 // --- Items.

@@ -18,6 +18,7 @@
 
 namespace course::histogram {
 
+using lab::not_implemented;
 using lab::Status;
 
 // A count in global memory. 64 bits, since n may exceed 2^32; `unsigned long long`, because atomicAdd
@@ -137,12 +138,6 @@ constexpr std::uint32_t n_private(std::uint64_t n, std::uint32_t n_bins) {
   if (threads > room) threads = room;
   if (threads > 65536) threads = 65536;
   return threads < 32 ? 32 : static_cast<std::uint32_t>(threads / 32 * 32);
-}
-
-// What an unwritten task returns.
-template <typename T, typename Bins>
-Status not_implemented(const Job<T, Bins>&) {
-  return Status::not_implemented;
 }
 
 // --- Tasks, in the order of points.hpp, then the rungs of the ladder that only the solutions have.

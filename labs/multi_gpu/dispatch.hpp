@@ -6,22 +6,16 @@
 #include <array>
 #include <cstddef>
 
-#include "lab/workspace.hpp"
+#include "lab/offers.hpp"
 #include "multi_gpu/lab.hpp"
 
 namespace course::multi_gpu {
 
-// The operators and types of each task.
-constexpr bool reduces(OpId op, lab::DType dtype) {
-  using lab::DType;
-  return (op == OpId::sum && (dtype == DType::i32 || dtype == DType::f32)) ||
-         (op == OpId::max && dtype == DType::i32);
-}
-constexpr bool scans(OpId op, lab::DType dtype) {
-  using lab::DType;
-  return (op == OpId::sum && (dtype == DType::i32 || dtype == DType::f32)) ||
-         (op == OpId::affine && dtype == DType::u64);
-}
+// The operators and types of the tasks `reduce` and `scan`.
+using Reductions = lab::Offers<lab::Offer<OpId::sum, Sum, std::int32_t>, lab::Offer<OpId::sum, Sum, float>,
+                               lab::Offer<OpId::max, Max, std::int32_t>>;
+using Scans = lab::Offers<lab::Offer<OpId::sum, Sum, std::int32_t>, lab::Offer<OpId::sum, Sum, float>,
+                          lab::Offer<OpId::affine, Affine, std::uint32_t>>;
 
 inline Rank rank_of(const lab::Request& request, std::size_t r) {
   const lab::Rank& given = request.ranks[r];
@@ -67,27 +61,19 @@ Shards<Value> shards_of(const lab::Request& request) {
 // Call solve(job) with the job of the request's operator and item type.
 template <typename Solve>
 Status with_reduce_job(const lab::Request& request, Solve solve) {
-  const auto call = [&]<typename Op>(Op op) {
+  return Reductions::answer(request, [&]<typename Op>(auto, Op op) {
     const auto shards = shards_of<typename Op::Value>(request);
     return solve(ReduceJob<Op>{std::span(shards).first(request.ranks.size()), op});
-  };
-  const OpId op = static_cast<OpId>(request.op);
-  if (!reduces(op, request.dtype)) return Status::unsupported;
-  if (op == OpId::max) return call(Max<std::int32_t>{});
-  return request.dtype == lab::DType::f32 ? call(Sum<float>{}) : call(Sum<std::int32_t>{});
+  });
 }
 
 template <typename Solve>
 Status with_scan_job(const lab::Request& request, Solve solve) {
-  const auto call = [&]<typename Op>(Op op) {
+  return Scans::answer(request, [&]<typename Op>(auto, Op op) {
     const auto shards = shards_of<typename Op::Value>(request);
     const Kind kind = static_cast<Kind>(request.params[0]);
     return solve(ScanJob<Op>{std::span(shards).first(request.ranks.size()), kind, op});
-  };
-  const OpId op = static_cast<OpId>(request.op);
-  if (!scans(op, request.dtype)) return Status::unsupported;
-  if (op == OpId::affine) return call(Affine<std::uint32_t>{});
-  return request.dtype == lab::DType::f32 ? call(Sum<float>{}) : call(Sum<std::int32_t>{});
+  });
 }
 
 // --- Task `histogram`. Parameter 3 of the request is the number of bins.

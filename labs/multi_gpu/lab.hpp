@@ -21,6 +21,7 @@ namespace course::multi_gpu {
 using lab::Affine;
 using lab::AffineMap;
 using lab::Max;
+using lab::not_implemented;
 using lab::Status;
 using lab::Sum;
 
@@ -138,12 +139,6 @@ struct HistogramJob {
 struct SortJob {
   std::span<const SortShard> shards;
 };
-
-// What an unwritten task returns.
-template <typename Job>
-Status not_implemented(const Job&) {
-  return Status::not_implemented;
-}
 
 // --- Tasks, in the order of points.hpp, then the rungs of the ladder that only the solutions have.
 enum class Rung : std::uint32_t {

@@ -87,15 +87,14 @@ std::vector<std::uint64_t> lengths(const Case& c) {
 }
 
 // Calls f(op) with the operator of the case.
+using Items =
+    lab::Offers<lab::Offer<OpId::max, Max, std::int32_t>, lab::Offer<OpId::affine, Affine, std::uint32_t>,
+                lab::Offer<OpId::sum, Sum, std::uint32_t>, lab::Offer<OpId::sum, Sum, float>,
+                lab::Offer<OpId::sum, Sum, std::int32_t>>;
+
 template <typename F>
 decltype(auto) with_op(const Case& c, F f) {
-  switch (static_cast<OpId>(c.op)) {
-    case OpId::max: return f(Max<std::int32_t>{});
-    case OpId::affine: return f(Affine<std::uint32_t>{});
-    case OpId::sum: break;
-  }
-  if (c.dtype == DType::u32) return f(Sum<std::uint32_t>{});
-  return c.dtype == DType::f32 ? f(Sum<float>{}) : f(Sum<std::int32_t>{});
+  return Items::with(static_cast<OpId>(c.op), c.dtype, [&](auto, auto op) { return f(op); });
 }
 
 template <typename Op>

@@ -14,6 +14,7 @@
 
 namespace course::radix_sort {
 
+using lab::not_implemented;
 using lab::Status;
 
 // --- What is sorted: keys alone, or pairs of a key and a 32-bit value that moves with it.
@@ -90,12 +91,6 @@ struct Job {
 
 // The first three tasks get 32-bit unsigned keys without values.
 using KeyJob = Job<std::uint32_t, NoValue>;
-
-// What an unwritten task returns.
-template <typename Bits, typename Value>
-Status not_implemented(const Job<Bits, Value>&) {
-  return Status::not_implemented;
-}
 
 // --- Tasks, in the order of points.hpp, then the rungs of the ladder that only the solutions have.
 enum class Rung : std::uint32_t {

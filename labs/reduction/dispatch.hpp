@@ -3,17 +3,18 @@
 // it. lab.hpp includes this file.
 #pragma once
 
-#include "lab/workspace.hpp"
+#include "lab/offers.hpp"
 #include "reduction/lab.hpp"
 
 namespace course::reduction {
 
-// The combinations that are used: every operator on i32 and f32; sums of i64 and f64, too.
-constexpr bool offers(OpId op, lab::DType dtype) {
-  using lab::DType;
-  if (dtype == DType::i32 || dtype == DType::f32) return true;
-  return op == OpId::sum && (dtype == DType::i64 || dtype == DType::f64);
-}
+using Offered =
+    lab::Offers<lab::Offer<OpId::sum, Sum, std::int32_t>, lab::Offer<OpId::sum, Sum, float>,
+                lab::Offer<OpId::sum, Sum, std::int64_t>, lab::Offer<OpId::sum, Sum, double>,
+                lab::Offer<OpId::product, Product, std::int32_t>, lab::Offer<OpId::product, Product, float>,
+                lab::Offer<OpId::min, Min, std::int32_t>, lab::Offer<OpId::min, Min, float>,
+                lab::Offer<OpId::max, Max, std::int32_t>, lab::Offer<OpId::max, Max, float>,
+                lab::Offer<OpId::mean, Mean, std::int32_t>, lab::Offer<OpId::mean, Mean, float>>;
 
 inline lab::Workspace workspace_of(std::uint64_t n, lab::DType value) {
   return lab::Workspace()
@@ -38,29 +39,19 @@ Job<T, Op> job_of(const lab::Request& request, Op op) {
   return job;
 }
 
-// Calls f(T{}, op) with the item type and the operator of a combination that is offered.
-template <typename F>
-decltype(auto) with_types(OpId op, lab::DType dtype, std::uint64_t n, F f) {
-  if (dtype == lab::DType::i64) return f(std::int64_t{}, Sum<std::int64_t>{});
-  if (dtype == lab::DType::f64) return f(double{}, Sum<double>{});
-  return lab::with_type<float, std::int32_t>(dtype, [&]<typename T>(T item) {
-    switch (op) {
-      case OpId::product: return f(item, Product<T>{});
-      case OpId::min: return f(item, Min<T>{});
-      case OpId::max: return f(item, Max<T>{});
-      case OpId::mean: return f(item, Mean<T>{n});
-      default: return f(item, Sum<T>{});
-    }
-  });
+// `op` for n items: a mean divides by their number.
+template <typename Op>
+Op for_items(Op op, std::uint64_t n) {
+  if constexpr (requires { op.n; }) op.n = n;
+  return op;
 }
 
 // Calls solve(job) with the Job of the request's operator and item type.
 template <typename Solve>
 Status dispatch(const lab::Request& request, Solve solve) {
-  const OpId id = static_cast<OpId>(request.op);
-  if (!offers(id, request.dtype)) return Status::unsupported;
-  return with_types(id, request.dtype, request.n,
-                    [&]<typename T, typename Op>(T, Op op) { return solve(job_of<T>(request, op)); });
+  return Offered::answer(request, [&]<typename T, typename Op>(T, Op op) {
+    return solve(job_of<T>(request, for_items(op, request.n)));
+  });
 }
 
 }  // namespace course::reduction

@@ -14,6 +14,7 @@
 
 namespace course::reduction {
 
+using lab::not_implemented;
 using lab::Status;
 
 // --- Operators. `Value` is the type of partial results and of the final result. The identity stands for
@@ -75,12 +76,6 @@ struct Job {
 // Number of partial results that one scratch array has space for.
 constexpr std::uint64_t scratch_count(std::uint64_t n) {
   return n / 32 + 1024;
-}
-
-// What an unwritten task returns.
-template <typename T, typename Op>
-Status not_implemented(const Job<T, Op>&) {
-  return Status::not_implemented;
 }
 
 // --- Tasks, in the order of points.hpp, then the rungs of the ladder that only the solutions have.

@@ -34,7 +34,8 @@ DType value_type(OpId op, DType dtype) {
 // Calls f(T{}, op) with the item type and the operator of the case.
 template <typename F>
 decltype(auto) with_types(const Case& c, F f) {
-  return reduction::with_types(static_cast<OpId>(c.op), c.dtype, c.n, f);
+  return Offered::with(static_cast<OpId>(c.op), c.dtype,
+                       [&](auto item, auto op) { return f(item, for_items(op, c.n)); });
 }
 
 // --- Items.

@@ -16,6 +16,7 @@
 
 namespace course::sat {
 
+using lab::not_implemented;
 using lab::Status;
 
 // --- The corner where the rectangles start.
@@ -108,12 +109,6 @@ constexpr std::uint64_t scratch_count(std::uint64_t width, std::uint64_t height)
 }
 constexpr std::uint64_t flag_count(std::uint64_t width, std::uint64_t height) {
   return 64 + 4 * tiles_of_32(width, height);
-}
-
-// What an unwritten task returns.
-template <typename Job>
-Status not_implemented(const Job&) {
-  return Status::not_implemented;
 }
 
 // --- Tasks, in the order of points.hpp, then the rungs of the ladder that only the solutions have.

@@ -3,24 +3,16 @@
 // lab.hpp includes this file.
 #pragma once
 
-#include "lab/workspace.hpp"
+#include "lab/offers.hpp"
 #include "scan/lab.hpp"
 
 namespace course::scan {
 
-// The combinations that are used: sums of i32, i64, f32 and f64; min and max of i32 and f32; affine maps of
-// u32.
-constexpr bool offers(OpId op, lab::DType dtype) {
-  using lab::DType;
-  switch (op) {
-    case OpId::sum:
-      return dtype == DType::i32 || dtype == DType::i64 || dtype == DType::f32 || dtype == DType::f64;
-    case OpId::min:
-    case OpId::max: return dtype == DType::i32 || dtype == DType::f32;
-    case OpId::affine: return dtype == DType::u64;  // one element per map
-  }
-  return false;
-}
+using Offered = lab::Offers<lab::Offer<OpId::sum, Sum, std::int32_t>, lab::Offer<OpId::sum, Sum, float>,
+                            lab::Offer<OpId::sum, Sum, std::int64_t>, lab::Offer<OpId::sum, Sum, double>,
+                            lab::Offer<OpId::min, Min, std::int32_t>, lab::Offer<OpId::min, Min, float>,
+                            lab::Offer<OpId::max, Max, std::int32_t>, lab::Offer<OpId::max, Max, float>,
+                            lab::Offer<OpId::affine, Affine, std::uint32_t>>;
 
 // Indices of a request's parameters.
 constexpr std::size_t kRowLengthParam = 0, kKindParam = 1;
@@ -45,27 +37,10 @@ Job<Op> job_of(const lab::Request& request) {
   return job;
 }
 
-// Calls f(op) with the operator of a combination that is offered.
-template <typename F>
-decltype(auto) with_op(OpId op, lab::DType dtype, F f) {
-  if (dtype == lab::DType::u64) return f(Affine<std::uint32_t>{});
-  if (dtype == lab::DType::i64) return f(Sum<std::int64_t>{});
-  if (dtype == lab::DType::f64) return f(Sum<double>{});
-  return lab::with_type<float, std::int32_t>(dtype, [&]<typename T>(T) {
-    switch (op) {
-      case OpId::min: return f(Min<T>{});
-      case OpId::max: return f(Max<T>{});
-      default: return f(Sum<T>{});
-    }
-  });
-}
-
 // Calls solve(job) with the Job of the request's operator and item type.
 template <typename Solve>
 Status dispatch(const lab::Request& request, Solve solve) {
-  const OpId id = static_cast<OpId>(request.op);
-  if (!offers(id, request.dtype)) return Status::unsupported;
-  return with_op(id, request.dtype, [&]<typename Op>(Op) { return solve(job_of<Op>(request)); });
+  return Offered::answer(request, [&]<typename Op>(auto, Op) { return solve(job_of<Op>(request)); });
 }
 
 }  // namespace course::scan

@@ -15,6 +15,7 @@
 
 namespace course::scan {
 
+using lab::not_implemented;
 using lab::Status;
 
 // --- Operators: lab/operators.hpp defines them. Items, partial results and results all have the type
@@ -67,12 +68,6 @@ struct Job {
 
 constexpr std::uint64_t rows_of(std::uint64_t n, std::uint32_t row_length) {
   return n / row_length + (n % row_length != 0);
-}
-
-// What an unwritten task returns.
-template <typename Op>
-Status not_implemented(const Job<Op>&) {
-  return Status::not_implemented;
 }
 
 // --- Tasks, in the order of points.hpp, then the rungs of the ladder that only the solutions have.

@@ -39,7 +39,7 @@ bool has_heads(const Task& task) {
 // Calls f(op) with the operator of the case.
 template <typename F>
 decltype(auto) with_op(const Case& c, F f) {
-  return scan::with_op(static_cast<OpId>(c.op), c.dtype, f);
+  return Offered::with(static_cast<OpId>(c.op), c.dtype, [&](auto, auto op) { return f(op); });
 }
 
 // --- Items.

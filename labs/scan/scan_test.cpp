@@ -163,7 +163,7 @@ TEST(Cases, HaveNamesOfTheirOwnAndKeepToTheRungsRows) {
       bool full = false;
       for (const Case& c : problem().cases(t)) {
         EXPECT_TRUE(names.insert(c.name).second) << c.name << " twice";
-        EXPECT_TRUE(offers(static_cast<OpId>(c.op), c.dtype)) << c.name;
+        EXPECT_TRUE(Offered::has(static_cast<OpId>(c.op), c.dtype)) << c.name;
         EXPECT_EQ(c.misalign % lab::bytes_of(c.dtype), 0u) << c.name;
         EXPECT_GE(c.params[kRowLengthParam], 1) << c.name;
         EXPECT_LE(c.params[kRowLengthParam], longest) << c.name;
@@ -182,7 +182,8 @@ TEST(Cases, CoverEveryOperatorTypeAndKindThatIsOffered) {
     for (std::uint32_t op = 0; op < kOpCount; ++op) {
       for (const auto dtype : {DType::i32, DType::i64, DType::f32, DType::f64, DType::u64}) {
         for (const std::int64_t kind : {0, 1})
-          EXPECT_EQ(seen.count({op, dtype, kind}) == 1, offers(static_cast<OpId>(op), dtype)) << t.id << op;
+          EXPECT_EQ(seen.count({op, dtype, kind}) == 1, Offered::has(static_cast<OpId>(op), dtype))
+              << t.id << op;
       }
     }
   }

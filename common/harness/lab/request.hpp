@@ -33,6 +33,12 @@ enum class Status : std::int32_t {
   unsupported = 2,      // the task does not support this operator, item type or length
 };
 
+// The result of a task that has not been written yet.
+template <typename Job>
+constexpr Status not_implemented(const Job&) {
+  return Status::not_implemented;
+}
+
 // A range of items, for requests: a pointer and a number, in this order. A student's file may be compiled
 // with another standard library than the harness (prebuilt tools), and their spans may differ in layout:
 // that of GCC 10 does.

@@ -18,6 +18,8 @@
 
 #include "base/result.hpp"
 
+struct iovec;
+
 namespace course::lab {
 
 // The descriptor of this channel in the student's process, and in the device's process (whose channel to the
@@ -128,6 +130,12 @@ class PacketReader {
   std::span<const std::byte> left_;
   bool ok_ = true;
 };
+
+// Send and receive one packet of any form, in parts. A descriptor may be attached; one is received only if
+// there is a place for it. receive_parts() gives the packet's size, which may be more than the parts hold; 0
+// if the other side has closed the channel.
+Result<void> send_parts(int fd, std::span<iovec> parts, int attached = -1);
+Result<std::size_t> receive_parts(int fd, std::span<iovec> parts, int* attached = nullptr);
 
 Result<void> send_packet(int fd, PacketKind kind, std::span<const std::byte> body = {});
 // Waits for a packet; std::nullopt if the other process has closed the channel.

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: MIT
 #include "protocol/protocol.hpp"
 
-#include <fcntl.h>
-#include <sys/socket.h>
+#include <sys/uio.h>
 #include <unistd.h>
 
-#include <cerrno>
 #include <cmath>
+#include <span>
 
 #include "protocol/go.hpp"
+#include "protocol/packets.hpp"
 
 namespace course::lab::protocol {
 namespace {
@@ -28,10 +28,6 @@ Result<Body> body_of(const Message& message, MessageKind kind) {
 // Whether [offset, offset + size) lies in a memfd of `total` bytes.
 bool lies_in(std::uint64_t offset, std::uint64_t size, std::uint64_t total) {
   return size <= total && offset <= total - size;
-}
-
-std::string errno_text() {
-  return std::strerror(errno);
 }
 
 }  // namespace
@@ -129,61 +125,19 @@ Result<CaseReply> parse_reply(const Message& message, std::uint64_t sequence, st
 
 Result<void> send_message(int channel, const Message& message, int fd) {
   iovec part{const_cast<Message*>(&message), sizeof message};
-  msghdr header{};
-  header.msg_iov = &part;
-  header.msg_iovlen = 1;
-  alignas(cmsghdr) std::array<char, CMSG_SPACE(sizeof(int))> control{};
-  if (fd >= 0) {
-    header.msg_control = control.data();
-    header.msg_controllen = control.size();
-    cmsghdr* attachment = CMSG_FIRSTHDR(&header);
-    attachment->cmsg_level = SOL_SOCKET;
-    attachment->cmsg_type = SCM_RIGHTS;
-    attachment->cmsg_len = CMSG_LEN(sizeof(int));
-    std::memcpy(CMSG_DATA(attachment), &fd, sizeof fd);
-  }
-  ssize_t sent = 0;
-  do {
-    sent = sendmsg(channel, &header, MSG_NOSIGNAL);
-  } while (sent < 0 && errno == EINTR);
-  if (sent != static_cast<ssize_t>(sizeof message)) return Error{"sending a message: " + errno_text()};
-  return {};
+  return send_parts(channel, std::span(&part, 1), fd);
 }
 
 Result<Received> receive_message(int channel, bool accept_fd) {
   Received received;
   iovec part{&received.message, sizeof received.message};
-  msghdr header{};
-  header.msg_iov = &part;
-  header.msg_iovlen = 1;
-  // Without a control buffer, the kernel closes any descriptor that the sender attached.
-  alignas(cmsghdr) std::array<char, CMSG_SPACE(sizeof(int))> control{};
-  if (accept_fd) {
-    header.msg_control = control.data();
-    header.msg_controllen = control.size();
-  }
-  ssize_t n_bytes = 0;
-  do {
-    n_bytes = recvmsg(channel, &header, MSG_CMSG_CLOEXEC | MSG_TRUNC);
-  } while (n_bytes < 0 && errno == EINTR);
-  if (accept_fd) {
-    if (const cmsghdr* attachment = CMSG_FIRSTHDR(&header);
-        attachment != nullptr && attachment->cmsg_level == SOL_SOCKET &&
-        attachment->cmsg_type == SCM_RIGHTS && attachment->cmsg_len == CMSG_LEN(sizeof(int))) {
-      std::memcpy(&received.fd, CMSG_DATA(attachment), sizeof(int));
-    }
-  }
-  if (n_bytes == 0 || (n_bytes < 0 && errno == ECONNRESET)) {
-    received.eof = true;
-    return received;
-  }
-  if (n_bytes < 0) return Error{"receiving a message: " + errno_text()};
-  if (n_bytes != static_cast<ssize_t>(sizeof received.message)) {
-    if (received.fd >= 0) close(received.fd);
-    return Error{"a message of " + std::to_string(n_bytes) + " bytes instead of " +
-                 std::to_string(sizeof received.message)};
-  }
-  return received;
+  const auto size = receive_parts(channel, std::span(&part, 1), accept_fd ? &received.fd : nullptr);
+  if (!size) return size.error();
+  received.eof = *size == 0;
+  if (received.eof || *size == sizeof received.message) return received;
+  if (received.fd >= 0) close(received.fd);
+  return Error{"a message of " + std::to_string(*size) + " bytes instead of " +
+               std::to_string(sizeof received.message)};
 }
 
 }  // namespace course::lab::protocol

@@ -6,6 +6,7 @@ in edition/, such as the edition's own README, and the students' files, which ar
 """
 
 import pathlib
+import re
 import subprocess
 import sys
 from collections.abc import Iterable
@@ -33,7 +34,14 @@ grader/batch/testing grader/page/browser grader/testing""".split()
 LEFT_OUT = ANSWERS + INSTRUCTORS + TESTS
 # Of the kernels that test the checkers, those that pages show; others solve tasks.
 KERNELS, SHOWN = "common/simulator/sim/checkers/kernels/", ("errata.cu", "memory_model.cu", ".cuh")
-DEMO = "demo"  # a lab that is solved; the template of a new lab has the files that edition/labs/demo lacks
+TEMPLATE = HERE.parents[1] / "common/harness/template"  # of a new lab
+DEMO = "demo"  # a lab that is solved: the template, with these words
+WORDS = {"LAB_ID": DEMO, "LAB_TITLE": "Demonstration", "LAB_HANDOUT": "00-ideas.md"}
+WORDS["author, year: the source that a reader should know"] = (
+    "the course: a lab that is solved, to try commands on"
+)
+WORDS["Metric::launches, 1,"] = "Metric::bytes_ratio, 1.05,"  # which the slow one of its tasks misses
+WORDS |= {'.section = "serial"': '.section = "coalescing"', '.section = "shared"': '.section = "barriers"'}
 
 Files = dict[str, tuple[bytes, bool]]  # {path: (content, whether it is a program)}
 
@@ -93,9 +101,10 @@ def edition_files(root: pathlib.Path, labs: list[str]) -> Files:
     for path in own.rglob("*"):
         if path.is_file():  # ".in": its links lead somewhere in the edition, not from where it stands
             files[path.relative_to(own).as_posix().removesuffix(".in")] = read(path)
-    for name in ("problem.cpp", "LAB_ID_test.cpp"):
-        text = (root / "common/harness/template/lab" / name).read_text(encoding="utf-8")
-        files[f"labs/{DEMO}/{name}".replace("LAB_ID", DEMO)] = text.replace("LAB_ID", DEMO).encode(), False
+    for path in [*TEMPLATE.glob("lab/*"), TEMPLATE / "solution/LAB_ID.cu"]:
+        text = re.sub(r"^ *//@.*\n", "", path.read_text(encoding="utf-8"), flags=re.M)
+        text = re.sub("|".join(map(re.escape, WORDS)), lambda m: WORDS[m[0]], text)
+        files[f"labs/{DEMO}/{path.name.replace('LAB_ID', DEMO)}"] = text.encode(), False
     return files
 
 

@@ -66,7 +66,7 @@ def secrets():
     kernels = [ROOT / edition.KERNELS / name for name in edition.SHOWN if name.endswith(".cu")]
     given = [
         *map(edition.skeleton, solutions),
-        *(path.read_text() for path in [*host, *kernels, *OWN.rglob("*.cu")]),
+        *(path.read_text() for path in [*host, *kernels, edition.TEMPLATE / "solution/LAB_ID.cu"]),
     ]
     known = {part for text in given for line in text.splitlines() for part in code_of(line)}
     lines = {part for text in solutions for line in text.splitlines() for part in code_of(line)[:4]}
@@ -201,17 +201,12 @@ class Edition(EditionTests, unittest.TestCase):
         for text in [line, f"| cell | `{line}` |", f"  41% ████   91%   173  {line}", f"hint:   {line}"]:
             self.assertIn("s_data[tid]=op(s_data[tid],s_data[tid+stride]);", code_of(text))
 
-    def test_given_problems_compile(self):
-        with tempfile.TemporaryDirectory() as folder:
-            made = pathlib.Path(folder) / "mylab"
-            made.mkdir()
-            for file in (ROOT / "common/harness/template/lab").glob("*.[ch]pp"):
-                (made / file.name).write_text(file.read_text().replace("LAB_ID", "mylab"))
-            parts = [self.out / part for part in ("labs", "common", "common/harness", "common/simulator")]
-            flags = ["-std=c++20", "-fsyntax-only", f"-I{folder}", *(f"-I{part}" for part in parts)]
-            for file in (self.out / "labs/demo/problem.cpp", made / "problem.cpp"):
-                done = subprocess.run(["g++", *flags, file], capture_output=True, text=True, check=False)
-                self.assertEqual(done.returncode, 0, done.stderr)
+    def test_problem_of_the_template_compiles(self):
+        parts = [self.out / part for part in ("labs", "common", "common/harness", "common/simulator")]
+        flags = ["-std=c++20", "-fsyntax-only", *(f"-I{part}" for part in parts)]
+        command = ["g++", *flags, self.out / "labs/demo/problem.cpp"]
+        done = subprocess.run(command, capture_output=True, text=True, check=False)
+        self.assertEqual(done.returncode, 0, done.stderr)
 
     def test_kernels_of_pages_are_programs(self):
         for file, prefix in {"errata": "erratum", "memory_model": "example"}.items():

@@ -136,14 +136,16 @@ class NewLab(Copy):
 
     def built(self):
         """What the registry has when the new lab is built."""
-        section = f"{next((self.root / 'handouts').glob('*-' + NEW.replace('_', '-') + '.md')).relative_to(self.root)}#map"
+        page = next((self.root / "handouts").glob("*-" + NEW.replace("_", "-") + ".md")).relative_to(
+            self.root
+        )
         return {
             "labs": [
                 *CATALOGUE["labs"],
                 {
                     "id": NEW,
                     "max_points": 100,
-                    "tasks": [{"id": "map", "section": section}],
+                    "tasks": [{"id": task, "section": f"{page}#{task}"} for task in ("serial", "shared")],
                     "further_rungs": [],
                 },
             ]

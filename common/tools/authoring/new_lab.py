@@ -120,7 +120,7 @@ def main() -> None:
     add_row(root / "README.md", r"\| \d+ .*`labs/\w+/\w+\.cu`", row)
     row = f"| [Lab {number}: {in_table}]({handout}) | in a few words: what it is about |"
     add_row(root / "handouts/README.md", r"\| \[Lab \d+: ", row)
-    print(f"{lab} is there, with one task that only stands for yours. Next:")
+    print(f"{lab} is there, with two tasks that only stand for yours. Next:")
     steps = {
         f"./lab grade {lab} --solutions --device sim": "it grades",
         f"labs/{lab}/lab.hpp": "its API; points.hpp beside it says what it is worth",
@@ -132,7 +132,7 @@ def main() -> None:
     width = max(map(len, steps))
     print("\n".join(f"  {left:{width}}  {right}" for left, right in steps.items()))
     # As the registry will have it when it is built.
-    tasks = [{"id": "map", "section": f"handouts/{handout}#map"}]
+    tasks = [{"id": task, "section": f"handouts/{handout}#{task}"} for task in ("serial", "shared")]
     built = {"labs": [{"id": lab, "max_points": 100, "tasks": tasks}]}
     lacks = [one for one in check_course.complaints(root, built) if one.startswith(f"{lab}: ")]
     if lacks:

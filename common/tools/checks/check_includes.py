@@ -111,8 +111,6 @@ INCLUDE = re.compile(r"^\s*#\s*include\s*(.*)")
 def part_of(path: pathlib.PurePosixPath) -> tuple[str, str]:
     """The part a file belongs to as a key of ALLOWED, and its lab ("" for none)."""
     folders = path.parts[:-1]
-    if folders[:4] == ("grader", "release", "edition", "labs"):  # its files stand elsewhere in an edition
-        folders = folders[3:]
     if folders[:3] == ("common", "harness", "template"):
         return {"lab": "labs/{lab}", "solution": "solutions/{lab}"}[folders[3]], "LAB_ID"
     if folders[0] == "common":

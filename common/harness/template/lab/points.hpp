@@ -8,12 +8,18 @@ namespace course::LAB_ID {
 
 using lab::Metric;
 
+// `.speedup = {{2, 5}, {4, 5}}`: 5 points for twice the speed of the CPU baseline, 5 more for four times.
 inline constexpr lab::Task kTasks[] = {
-    {.id = "map",
-     .title = "One thread per item",
-     .correctness_points = 60,
-     .efficiency = {{Metric::bytes_ratio, 1.05, 20}, {Metric::active_lanes, 0.9, 10}},
-     .speedup = {{2, 5}, {4, 5}}},
+    {.id = "serial",
+     .title = "One thread per tile",
+     .section = "serial",
+     .correctness_points = 30,
+     .efficiency = {{Metric::launches, 1, 10}, {Metric::active_lanes, 0.9, 10}}},
+    {.id = "shared",
+     .title = "One thread per item, in shared memory",
+     .section = "shared",
+     .correctness_points = 30,
+     .efficiency = {{Metric::bytes_ratio, 1.05, 10}, {Metric::active_lanes, 0.9, 10}}},
 };
 inline constexpr lab::Manifest kManifest{
     .id = "LAB_ID",

@@ -251,7 +251,7 @@ class Book:
         for lab, recipe in harness["labs"].items():
             linked = [f"{harness['build']}/{path}" for path in recipe["linked"]]
             # points.hpp is not evidence; what of it decides how evidence is collected is in `asked`.
-            sources = [*{*recipe["headers"], *recipe["judging"]}]
+            sources = [*{*recipe["headers"], *harness["judging"][lab]}]
             sources = [path for path in sources if os.path.basename(path) != "points.hpp"]
             parts = [
                 programs,

@@ -49,12 +49,15 @@ struct BatchOptions {
   bool compile_only = false, graded = false, measure = false;
 };
 
-Result<json> read_json(const std::string& path) {
+template <typename T>
+Result<T> read_as(const std::string& path) {
   std::ifstream file(path);
   if (!file) return Error{fmt::format("{} can't be read.", path)};
-  json parsed = json::parse(file, nullptr, false);
-  if (parsed.is_discarded()) return Error{fmt::format("{} is no JSON.", path)};
-  return parsed;
+  try {
+    return json::parse(file).get<T>();
+  } catch (const json::exception& error) {
+    return Error{fmt::format("{} is not what it should be: {}.", path, error.what())};
+  }
 }
 
 std::string dump(const json& value) {
@@ -110,12 +113,11 @@ int run_harness(const BatchOptions& options) {
   for (const lab::Problem* problem : ready->labs) ids.emplace_back(problem->manifest().id);
   const auto harness = batch::find_harness(ready->layout, ids);
   if (!harness) return fail(harness.error().text);
-  json out = batch::to_json(*harness);
+  json out = *harness;
   const sandbox::Machine& machine = isolation_here(ready->layout);
   out["isolation"] = sandbox::name_of(machine.level);
   out["isolation_parts"] = machine.parts();
   out["isolation_missing"] = machine.missing;
-  out["commit"] = commit_of(ready->layout.root);
   out["root"] = ready->layout.root;
   out["build"] = ready->layout.build;
   const auto device = choose_device(options.device, ready->layout);
@@ -131,8 +133,7 @@ int run_harness(const BatchOptions& options) {
 int run_baselines(const BatchOptions& options) {
   const auto ready = get_ready(options);
   if (!ready) return fail(ready.error().text);
-  return write_out(options,
-                   dump(batch::to_json(batch::time_baselines(ready->labs, ready->how, options.measure))));
+  return write_out(options, dump(batch::time_baselines(ready->labs, ready->how, options.measure)));
 }
 
 // An existing result is never overwritten: a cluster may start the same task twice, and the first result
@@ -151,19 +152,15 @@ int run_one(const BatchOptions& options) {
   if (!ready) return fail(ready.error().text);
   if (options.labs.size() != 1) return fail("grade-one grades one lab: name it");
   const std::string& lab = options.labs.front();
-  const auto text = read_json(options.harness);
-  if (!text) return fail(text.error().text);
-  const auto harness = batch::harness_from(*text);
+  const auto harness = read_as<batch::Harness>(options.harness);
   if (!harness) return fail(harness.error().text);
   const auto recipe = harness->labs.find(lab);
   if (recipe == harness->labs.end()) return fail(fmt::format("{} knows no lab {}", options.harness, lab));
   KnownBaselines baselines;
   if (!options.baselines.empty()) {
-    const auto known = read_json(options.baselines);
+    auto known = read_as<KnownBaselines>(options.baselines);
     if (!known) return fail(known.error().text);
-    auto parsed = batch::baselines_from(*known);
-    if (!parsed) return fail(parsed.error().text);
-    baselines = std::move(*parsed);
+    baselines = std::move(*known);
     ready->how.baselines = &baselines;
   }
 
@@ -200,7 +197,7 @@ int run_one(const BatchOptions& options) {
   result.isolation_parts = machine.parts();
   result.isolation_parts.emplace_back("screening");
   result.graded = options.graded;
-  result.commit = text->value("commit", "");
+  result.commit = harness->commit;
   if (!device_name.empty()) result.device = device_name;
   if (!options.html.empty())
     if (const auto done = write_report(options.html, to_html(result)); !done) return fail(done.error().text);

@@ -3,12 +3,15 @@
 // with the same times.
 #pragma once
 
-#include <nlohmann/json_fwd.hpp>
+#include <nlohmann/json.hpp>
 
-#include "base/result.hpp"
 #include "grading/baseline.hpp"
 #include "grading/grade.hpp"
 #include "grading/planning/select.hpp"
+
+namespace course::grader {
+NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(BaselineTimes, one_thread_us, all_cores_us)
+}
 
 namespace course::grader::batch {
 
@@ -16,8 +19,5 @@ namespace course::grader::batch {
 // (lab::CpuTime), unless `recorded_too`. It makes three times as many runs as for one submission, because the
 // times are used for the whole class.
 KnownBaselines time_baselines(Problems labs, const GradeOptions& options, bool recorded_too = false);
-
-nlohmann::json to_json(const KnownBaselines& baselines);
-Result<KnownBaselines> baselines_from(const nlohmann::json& json);
 
 }  // namespace course::grader::batch

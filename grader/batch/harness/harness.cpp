@@ -5,7 +5,6 @@
 
 #include <algorithm>
 #include <filesystem>
-#include <nlohmann/json.hpp>
 
 #include "compile/build.hpp"
 #include "process.hpp"
@@ -13,7 +12,6 @@
 
 namespace course::grader::batch {
 namespace fs = std::filesystem;
-using nlohmann::json;
 
 namespace {
 
@@ -87,6 +85,7 @@ Result<Harness> find_harness(const Layout& layout, std::span<const std::string> 
   if (const auto done = run_ninja(layout, shared); !done)
     return Error{"The course's own code did not build:\n" + done.error().text};
   harness.toolchain = toolchain_versions(layout.toolchain);
+  harness.commit = commit_of(layout.root);
   auto programs = programs_of(layout);
   if (!programs) return programs.error();
   harness.programs = std::move(*programs);
@@ -96,36 +95,6 @@ Result<Harness> find_harness(const Layout& layout, std::span<const std::string> 
     harness.judging.emplace(lab, std::move(*judging));
   }
   return harness;
-}
-
-json to_json(const Harness& harness) {
-  json labs = json::object();
-  for (const auto& [lab, recipe] : harness.labs) {
-    labs[lab] = {{"compile", recipe.compile},
-                 {"link", recipe.link},
-                 {"linked", recipe.linked},
-                 {"headers", recipe.headers},
-                 {"several_devices", recipe.several_devices}};
-    const auto judging = harness.judging.find(lab);
-    labs[lab]["judging"] = judging == harness.judging.end() ? json::array() : json(judging->second);
-  }
-  return {{"labs", labs}, {"programs", harness.programs}, {"toolchain", harness.toolchain}};
-}
-
-Result<Harness> harness_from(const json& from) {
-  try {
-    Harness harness;
-    for (const auto& [lab, recipe] : from.at("labs").items()) {
-      harness.labs[lab] = {recipe.at("compile"), recipe.at("link"), recipe.at("linked"), recipe.at("headers"),
-                           recipe.at("several_devices")};
-      harness.judging[lab] = recipe.at("judging").get<std::vector<std::string>>();
-    }
-    harness.programs = from.at("programs").get<std::vector<std::string>>();
-    harness.toolchain = from.at("toolchain").get<std::string>();
-    return harness;
-  } catch (const json::exception& error) {
-    return Error{fmt::format("This is not a description of a harness: {}.", error.what())};
-  }
 }
 
 }  // namespace course::grader::batch

@@ -8,11 +8,15 @@
 #include <string>
 #include <vector>
 
-#include <nlohmann/json_fwd.hpp>
+#include <nlohmann/json.hpp>
 
 #include "base/result.hpp"
 #include "compile/recipe.hpp"
 #include "layout.hpp"
+
+namespace course::grader {
+NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(Recipe, compile, link, linked, headers, several_devices)
+}
 
 namespace course::grader::batch {
 
@@ -23,12 +27,11 @@ struct Harness {
   // For each lab: the sources of its cases and answers.
   std::map<std::string, std::vector<std::string>> judging;
   std::string toolchain;  // the versions of the compilers
+  std::string commit;     // of the checkout
 };
+NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(Harness, labs, programs, judging, toolchain, commit)
 
 // Builds what all submissions share, and reads the recipes. It does not compile labs/<lab>/<lab>.cu.
 Result<Harness> find_harness(const Layout& layout, std::span<const std::string> labs);
-
-nlohmann::json to_json(const Harness& harness);
-Result<Harness> harness_from(const nlohmann::json& json);
 
 }  // namespace course::grader::batch

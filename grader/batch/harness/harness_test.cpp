@@ -19,25 +19,23 @@ TEST(HarnessFile, SurvivesARoundTrip) {
   harness.programs = {"/labcli"};
   harness.judging["scan"] = {"/problem.cpp"};
   harness.toolchain = "nvcc 13";
-  const auto back = harness_from(to_json(harness));
-  ASSERT_TRUE(back);
-  EXPECT_EQ(to_json(*back), to_json(harness));
-  EXPECT_FALSE(back->labs.at("scan").several_devices);
-  EXPECT_TRUE(back->labs.at("multi_gpu").several_devices) << "its file may call NCCL";
+  const auto back = json(harness).get<Harness>();
+  EXPECT_EQ(json(back), json(harness));
+  EXPECT_FALSE(back.labs.at("scan").several_devices);
+  EXPECT_TRUE(back.labs.at("multi_gpu").several_devices) << "its file may call NCCL";
   for (const char* broken :
        {"[]", "{}", R"({"labs": 3})", R"({"labs": {"scan": {}}, "programs": [], "toolchain": ""})",
         R"({"labs": {}, "programs": [3], "toolchain": ""})"})
-    EXPECT_FALSE(harness_from(json::parse(broken))) << broken;
+    EXPECT_THROW(static_cast<void>(json::parse(broken).get<Harness>()), json::exception) << broken;
 }
 
 TEST(Baselines, SurviveARoundTrip) {
   const KnownBaselines known{{"scan/blelloch/big", {{1.5, 2.5}, {0.5}}}};
-  const auto back = baselines_from(to_json(known));
-  ASSERT_TRUE(back);
-  EXPECT_EQ(back->at("scan/blelloch/big").one_thread_us, (std::vector<double>{1.5, 2.5}));
-  EXPECT_EQ(back->at("scan/blelloch/big").all_cores_us, (std::vector<double>{0.5}));
+  const auto back = json(known).get<KnownBaselines>();
+  EXPECT_EQ(back.at("scan/blelloch/big").one_thread_us, (std::vector<double>{1.5, 2.5}));
+  EXPECT_EQ(back.at("scan/blelloch/big").all_cores_us, (std::vector<double>{0.5}));
   for (const char* broken : {"[3]", R"({"a": {}})", R"({"a": {"one_thread_us": ["x"], "all_cores_us": []}})"})
-    EXPECT_FALSE(baselines_from(json::parse(broken))) << broken;
+    EXPECT_THROW(static_cast<void>(json::parse(broken).get<KnownBaselines>()), json::exception) << broken;
 }
 
 }  // namespace

@@ -42,26 +42,21 @@ if words[0] == "batch-harness":
         "link": "{runner}",
         "linked": [],
         "headers": [],
-        "judging": [],
         "asked": {},
     }
-    recipes = dict.fromkeys(("reduction", "scan"), lab)
+    judging: dict[str, list[str]] = {"reduction": [], "scan": []}
     if "FAKE_CATALOGUE" in os.environ:
         catalogue = pathlib.Path(os.environ["FAKE_CATALOGUE"])
-        recipes = {
-            one["id"]: {
-                **lab,
-                "judging": [
-                    str(path) for path in [catalogue.with_name(f"cases-{one['id']}")] if path.exists()
-                ],
-            }
+        judging = {
+            one["id"]: [str(path) for path in [catalogue.with_name(f"cases-{one['id']}")] if path.exists()]
             for one in json.loads(catalogue.read_text(encoding="utf-8"))["labs"]
         }
     write(
         option["--out"],
         json.dumps(
             {
-                "labs": recipes,
+                "labs": dict.fromkeys(judging, lab),
+                "judging": judging,
                 "programs": [me],
                 "toolchain": os.environ.get("FAKE_TOOLCHAIN", ""),
                 "isolation": "full",

@@ -125,17 +125,7 @@ class Recorder final : public sim::Attachment, public sim::Observer {
   Json take_steps() { return std::move(steps_); }
   Json take_launches() { return std::move(launches_); }
   // The arrays that were accessed. "launch" and "block" are -1 in those that all blocks share.
-  Json arrays() const {
-    Json all = Json::array();
-    for (const Array& a : arrays_)
-      all.push_back({{"name", a.name},
-                     {"launch", a.launch},
-                     {"block", a.block},
-                     {"count", a.count},
-                     {"width", a.width},
-                     {"start", a.start}});
-    return all;
-  }
+  Json arrays() const { return arrays_; }
 
  private:
   struct Array {
@@ -144,6 +134,7 @@ class Recorder final : public sim::Attachment, public sim::Observer {
     std::uint64_t count;
     std::uint32_t width;
     std::uint64_t start;  // in shared memory, in bytes
+    NLOHMANN_DEFINE_TYPE_INTRUSIVE(Array, name, launch, block, count, width, start)
   };
   struct Where {
     std::uint32_t line = 0, ptx_index = 0, mask = 0;

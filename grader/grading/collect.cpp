@@ -34,25 +34,31 @@ bool lacks_stores(const lab::Failure& failure) {
           }));
 }
 
-// "k01_rows<<<1, 256>>>, k01_columns<<<2, 256>>>" of the simulator's report; "" if there are many.
-std::string launches_in(std::string_view sim_report) {
+// "launched for n = 300: k01_rows<<<1, 256>>>, k01_columns<<<1, 256>>>" of the simulator's report; "" if
+// there are many. No launch may have a thread for each item.
+std::string launches_in(std::string_view sim_report, std::uint64_t n) {
   constexpr std::size_t kMost = 4;
   const Json root = Json::parse(sim_report, nullptr, /*allow_exceptions=*/false);
   std::vector<std::string> all;
+  std::uint64_t most_threads = 0;
   for (const Json& one : lab::fields::list(root, "launches")) {
     const std::string_view kernel = lab::fields::text(one, "kernel");
     if (kernel.empty()) continue;
     std::string text = tame_line(lab::short_kernel_name(std::string(kernel))) + "<<<";
+    std::uint64_t threads = 1;
     for (const char* size : {"grid", "block"}) {
       std::vector<unsigned> numbers;
       for (const Json& side : lab::fields::list(one, size))
-        if (side.is_number_unsigned()) numbers.push_back(side.get<unsigned>());
+        if (side.is_number_unsigned()) threads *= numbers.emplace_back(side.get<unsigned>());
       while (numbers.size() > 1 && numbers.back() == 1) numbers.pop_back();
       text += fmt::format("{}{}", size[0] == 'g' ? "" : ", ", fmt::join(numbers, " x "));
     }
+    most_threads = std::max(most_threads, threads);
     if (std::ranges::find(all, text + ">>>") == all.end()) all.push_back(text + ">>>");
   }
-  return all.size() <= kMost ? fmt::format("{}", fmt::join(all, ", ")) : "";
+  if (all.empty() || all.size() > kMost) return "";
+  return fmt::format("launched for n = {}: {}{}", n, fmt::join(all, ", "),
+                     most_threads < n ? ". Is there a thread for each element?" : "");
 }
 
 using lab::Verdict;
@@ -75,16 +81,25 @@ lab::Verdict object_to(const lab::SimReport& report, const Step& step, const lab
   return Verdict::policy;
 }
 
+// The program's output, without the simulator's message about a launch if a known cause says the same.
+std::string printed_by(const lab::Outcome& outcome) {
+  if (!outcome.failure.has_cause()) return outcome.printed;
+  std::string own;
+  for (const std::string_view line : lines_of(outcome.printed))
+    if (!line.starts_with("simulator: ")) own += fmt::format("{}\n", line);
+  return own;
+}
+
 // The end of a failed case's output: the text of an uncaught exception, a failed assertion, the simulator's
-// message about a launch (unless the cause is known: it says the same), or the student's printf.
+// message, or the student's printf.
 std::vector<std::string> last_words(const lab::Outcome& outcome) {
   if (outcome.verdict == Verdict::infra || outcome.verdict == Verdict::not_implemented) return {};
   constexpr std::size_t kLongest = 400;  // bytes of a line
-  std::string_view printed = outcome.printed;
+  const std::string own = printed_by(outcome);
+  std::string_view printed = own;
   while (!printed.empty() && printed.back() == '\n') printed.remove_suffix(1);
   std::vector<std::string> lines;
   for (const std::string_view one : lines_of(printed)) {
-    if (one.starts_with("simulator: ") && outcome.failure.has_cause()) continue;
     const std::string line = tame_line(one);
     lines.push_back(line.size() > kLongest ? line.substr(0, kLongest) + "…" : line);
   }
@@ -141,16 +156,16 @@ class Collector {
     record.stage = step.stage;
     record.device = step.device;
     record.verdict = outcome.verdict;
-    if (context_.seed_is_of_case || (!outcome.printed.empty() && c.n > 0 && c.n < shortest_that_printed_)) {
+    const std::string printed = printed_by(outcome);
+    if (context_.seed_is_of_case || (!printed.empty() && c.n > 0 && c.n < shortest_that_printed_)) {
       for (CaseRecord& other : evidence_.cases) other.printed.clear();
-      record.printed = outcome.printed;
+      record.printed = printed;
       shortest_that_printed_ = c.n;
     }
     if (hooks_.source_line) explain_lines(outcome.failure, hooks_.source_line);
-    if (const std::string launched = lacks_stores(outcome.failure) ? launches_in(outcome.sim_report) : "";
+    if (std::string launched = lacks_stores(outcome.failure) ? launches_in(outcome.sim_report, c.n) : "";
         !launched.empty())
-      outcome.failure.notes.push_back(
-          fmt::format("launched for n = {}: {}. Is there a thread for each element?", c.n, launched));
+      outcome.failure.notes.push_back(std::move(launched));
     if (outcome.verdict != Verdict::ok) set_failure(record, outcome.failure);
     if (step.stage == Stage::correctness && outcome.failure.mismatch)
       evidence_.failed.push_back(evidence_.cases.size());

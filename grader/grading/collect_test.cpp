@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "grading/collect.hpp"
 
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -215,6 +216,21 @@ TEST(Collect, SaysWhatWasLaunchedIfAnElementWasNeverStored) {
   }
 }
 
+TEST(Collect, AsksForThreadsWhereThereAreFewer) {
+  for (const unsigned block : {1u, 1024u}) {
+    const Collected all = run_first_task([&](auto&, const lab::Case& c, auto&) {
+      std::optional<lab::Outcome> outcome;
+      if (c.n < 2 || c.n > 1024) return outcome;
+      outcome = wrong_output(c, {{"never_written", "a text"}});
+      outcome->sim_report = fmt::format(
+          R"json({{"totals": {{}}, "launches": [{{"kernel": "k", "grid": [1], "block": [{}]}}]}})json", block);
+      return outcome;
+    });
+    EXPECT_EQ(all.result.message.find("a thread for each element") != std::string::npos, block == 1)
+        << all.result.message;
+  }
+}
+
 TEST(Collect, NamesMistakeThatExplainsAllFailures) {
   const Collected all = run_first_task([](auto&, const lab::Case& c, auto&) {
     std::vector<lab::Cause> causes{{"every", "the one that explains all"}};
@@ -355,6 +371,8 @@ TEST(Collect, KnownCauseIsNotRepeatedAsOutput) {
     });
     EXPECT_THAT(wrong.result.message, HasSubstr("    kernel: mine"));
     EXPECT_EQ(wrong.result.message.find("simulator:") == std::string::npos, known);
+    const auto has_it = [](const CaseRecord& one) { return one.printed.find("simulator:") != std::string::npos; };
+    EXPECT_EQ(std::ranges::none_of(wrong.evidence.cases, has_it), known);
   }
 }
 

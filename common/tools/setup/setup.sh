@@ -271,7 +271,8 @@ unpack_tools() {
 # What the grader compiles students' files with: grader/layout.hpp. (A build has Meson write it into the program.)
 write_toolchain() {
   local arch cuda folder
-  cuda=$("$nvcc" --dryrun -E -x cu /dev/null 2>&1 | sed -n 's/^#\$ TOP=//p; T; q') && cuda=$(cd "$cuda" && pwd) || return 1
+  # sed reads to the end: a closed pipe would end nvcc by a signal, and with it this function.
+  cuda=$("$nvcc" --dryrun -E -x cu /dev/null 2>&1 | sed -n 's/^#\$ TOP=//p') && cuda=$(cd "$cuda" && pwd) || return 1
   printf 'nvcc %s\nnvcc -ccbin\nnvcc %s\ncxx %s\n' "$nvcc" "$cxx" "$cxx"
   arch=$(gpu_arch)
   printf 'arch %s\n' $(tr ',' ' ' <<<"${arch:-$DEFAULT_ARCH}")

@@ -926,9 +926,9 @@ class WithTools(Machine):
         cuda = self.dir / "cuda"
         (cuda / "lib64").mkdir(parents=True)
         (cuda / "lib64/libcudart.so").touch()
-        self.program(
-            "nvcc", f'case $1 in --dryrun) echo "#$ TOP={cuda}" >&2;; *) echo "release 13.0, V13.0.88";; esac'
-        )
+        # Goes on after the line that set-up looks for, like nvcc, which a closed pipe would end.
+        dry_run = f'echo "#$ TOP={cuda}"; sleep 0.1; echo "#$ cicc"'
+        self.program("nvcc", f'case $1 in --dryrun) {{ {dry_run}; }} >&2;; *) echo "release 13.0, V13.0.88";; esac')
         for name in [
             "meson.build",
             "meson_options.txt",

@@ -68,49 +68,31 @@ std::string index_text(std::uint64_t i, std::uint64_t row_length) {
   return row_length == 0 ? fmt::format("{}", i) : fmt::format("{},{}", i / row_length, i % row_length);
 }
 
-struct Column {
-  std::vector<std::string> title;
-  std::vector<std::string> cells;
-  std::size_t width() const {
-    std::size_t most = 0;
-    for (const auto* texts : {&title, &cells})
-      for (const std::string& text : *texts) most = std::max(most, display_width(text));
-    return most + 2;
-  }
-};
-// Columns that stand side by side: those of an input, or the right and the actual ones of an output.
-struct Columns {
-  std::vector<Column> all;
-  bool agree = false;  // an output without a wrong element
-  std::size_t width() const {
-    std::size_t sum = 0;
-    for (const Column& column : all) sum += column.width();
-    return sum;
-  }
+// The lines of a table, and a column more: two of its title and one for each row.
+void add_column(std::vector<std::string>& lines, const std::vector<std::string>& texts) {
+  std::size_t most = 0;
+  for (const std::string& text : texts) most = std::max(most, display_width(text));
+  lines.resize(texts.size());
+  for (std::size_t i = 0; i < texts.size(); ++i) lines[i] += fit_right(texts[i], most + 2);
+}
+
+// What a table shows of an input, or of an output: the right and the actual elements.
+struct Part {
+  std::string output;  // its name
+  std::vector<std::string> lines;
+  bool agree = true;
+  std::size_t width() const { return display_width(lines[0]); }
 };
 
-// A table whose first column is `index`. `marked`: the rows with a wrong element.
-std::string table_of(const Column& index, const std::vector<const Columns*>& shown,
+// `lines`: the column of the indices. `marked`: the rows with a wrong element.
+std::string table_of(std::vector<std::string> lines, const std::vector<const Part*>& shown,
                      const std::vector<bool>& marked) {
-  std::vector<std::string> lines(2 + marked.size());
-  const auto add = [&](const Column& column) {
-    const auto put = [&](std::string& line, const std::string& text) {
-      line += fit_right(text, column.width());
-    };
-    put(lines[0], column.title[0]);
-    put(lines[1], column.title[1]);
-    for (std::size_t i = 0; i < column.cells.size(); ++i) put(lines[i + 2], column.cells[i]);
-  };
-  add(index);
-  bool can_be_wrong = false;
-  for (const Columns* columns : shown) {
-    can_be_wrong = can_be_wrong || (columns->all.size() > 1 && !columns->agree);
-    for (const Column& column : columns->all) add(column);
-  }
+  for (const Part* part : shown)
+    for (std::size_t i = 0; i < lines.size(); ++i) lines[i] += part->lines[i];
+  const bool can_be_wrong = !std::ranges::all_of(shown, [](const Part* part) { return part->agree; });
+  for (std::size_t i = 0; i < marked.size(); ++i)
+    if (can_be_wrong && marked[i]) lines[i + 2] += "  <- wrong";
   if (lines[1].find_first_not_of(' ') == std::string::npos) lines.erase(lines.begin() + 1);
-  const std::size_t head = lines.size() - marked.size();
-  for (std::size_t i = 0; i < marked.size() && can_be_wrong; ++i)
-    if (marked[i]) lines[head + i] += "  <- wrong";
   std::string out;
   for (std::string& line : lines) {
     line.erase(line.find_last_not_of(' ') + 1);
@@ -131,56 +113,58 @@ std::string side_by_side(const Data& data, const std::optional<lab::Mismatch>& m
   if (mismatch && mismatch->index >= max_rows) first = mismatch->index - max_rows / 2;
   const std::uint64_t last = std::min(n_rows, first + max_rows);
 
-  Column index{{"index", row_length == 0 ? "" : "row,col"}, {}};
-  for (std::uint64_t i = first; i < last; ++i) index.cells.push_back(index_text(i, row_length));
-  std::vector<Columns> columns;
+  std::vector<std::string> indices{"index", row_length == 0 ? "" : "row,col"}, index;
+  for (std::uint64_t i = first; i < last; ++i) indices.push_back(index_text(i, row_length));
+  add_column(index, indices);
+  std::vector<Part> parts;
   for (const lab::HostBuffer& buffer : data.inputs) {
-    Column column{{buffer.spec.name, ""}, {}};
-    for (std::uint64_t i = first; i < last; ++i) column.cells.push_back(data.element(buffer, i));
-    columns.push_back({{std::move(column)}});
+    std::vector<std::string> texts{buffer.spec.name, ""};
+    for (std::uint64_t i = first; i < last; ++i) texts.push_back(data.element(buffer, i));
+    add_column(parts.emplace_back().lines, texts);
   }
   std::vector<bool> marked(last - first);
   for (std::size_t k = 0; k < data.actual.size(); ++k) {
-    Column expected{{data.actual[k].spec.name, "expected"}, {}}, actual{{"", "actual"}, {}};
-    bool agree = true;
+    Part part{data.actual[k].spec.name, {}};
+    std::vector<std::string> expected{part.output, "expected"}, actual{"", "actual"};
     for (std::uint64_t i = first; i < last; ++i) {
       // Nothing may be stored there, such as behind the last item that is kept.
       const bool none = i < data.expected[k].spec.count && is_untouched(data.expected[k], i);
-      expected.cells.push_back(none ? "" : data.element(data.expected[k], i));
-      actual.cells.push_back(none && is_untouched(data.actual[k], i) ? "" : data.element(data.actual[k], i));
-      const bool named = mismatch && mismatch->buffer == data.actual[k].spec.name && mismatch->index == i;
-      if (!named && !differs(expected.cells.back(), actual.cells.back())) continue;
+      expected.push_back(none ? "" : data.element(data.expected[k], i));
+      actual.push_back(none && is_untouched(data.actual[k], i) ? "" : data.element(data.actual[k], i));
+      const bool named = mismatch && mismatch->buffer == part.output && mismatch->index == i;
+      if (!named && !differs(expected.back(), actual.back())) continue;
       marked[i - first] = true;
-      agree = false;
+      part.agree = false;
     }
-    columns.push_back({{std::move(expected), std::move(actual)}, agree});
+    add_column(part.lines, expected);
+    add_column(part.lines, actual);
+    parts.push_back(std::move(part));
   }
 
   constexpr std::size_t kMark = 9;  // "  <- wrong"
-  const std::size_t room = kColumns - 3 - kMark - index.width();
+  const std::size_t room = kColumns - 3 - kMark - display_width(index[0]);
   std::size_t width = 0;
-  for (const Columns& one : columns) width += one.width();
+  for (const Part& part : parts) width += part.width();
   if (one_table && width > room)
-    std::erase_if(columns, [&](const Columns& one) {
-      return one.all.size() == 1 || (mismatch && one.all[0].title[0] != mismatch->buffer);
+    std::erase_if(parts, [&](const Part& part) {
+      return part.output.empty() || (mismatch && part.output != mismatch->buffer);
     });
   std::string out, right;
-  std::vector<const Columns*> shown;
-  const bool all_agree =
-      std::ranges::all_of(columns, [](const Columns& one) { return one.agree || one.all.size() == 1; });
+  std::vector<const Part*> shown;
+  const bool all_agree = std::ranges::all_of(parts, [](const Part& part) { return part.agree; });
   std::size_t used = 0;
-  for (const Columns& one : columns) {
-    if (width > room && one.agree && !all_agree) {
-      right += (right.empty() ? "" : ", ") + one.all[0].title[0];
+  for (const Part& part : parts) {
+    if (width > room && part.agree && !part.output.empty() && !all_agree) {
+      right += (right.empty() ? "" : ", ") + part.output;
       continue;
     }
-    if (!shown.empty() && used + one.width() > room) {
+    if (!shown.empty() && used + part.width() > room) {
       out += table_of(index, shown, marked);
       shown.clear();
       used = 0;
     }
-    shown.push_back(&one);
-    used += one.width();
+    shown.push_back(&part);
+    used += part.width();
   }
   if (!shown.empty()) out += table_of(index, shown, marked);
   if (!right.empty()) out += wrap("right in these elements: " + right, kColumns, 2) + "\n";

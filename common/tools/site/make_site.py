@@ -48,13 +48,16 @@ LINK = re.compile(r"(!?\[[^\]]*\]\()([^()\s#]+)((?:#[^()\s]*)?\))")
 LANGUAGES = {".cu": "cuda", ".cuh": "cuda", ".hpp": "cpp", ".cpp": "cpp", ".h": "c"}
 LANGUAGES |= {".py": "python", ".sh": "bash", ".json": "json"}
 SHIM = "https://unpkg.com/iframe-worker/shim"  # what the theme would load: ours stands in
+NOT_FOUND = """<h1>Page not found</h1>
+<p>There is no page at this address. The menu, the search and <a href="index.html">the first page</a> lead to
+all of them.</p>"""
 PICTURES = {".svg", ".png", ".jpg", ".gif"}
 AS_THEY_ARE = PICTURES | {".json"}  # copied, also measured results
 
 
 def adapted(text: str) -> str:
     """What a code host shows by itself: a list right after a paragraph, which here needs an empty line; what
-    is folded, which has to be called Markdown, and links of plain HTML to pages."""
+    is folded, which has to be called Markdown, links of plain HTML to pages, and bars in the code of a table."""
     out, fence = [], False
     for line in text.splitlines():
         fence ^= line.lstrip().startswith("```")
@@ -62,6 +65,8 @@ def adapted(text: str) -> str:
             line = re.sub(r"^(\s*)<details\b", r'\1<details markdown="1"', line)
             line = line.replace("<summary>", '<summary markdown="span">')
             line = re.sub(r'(<a href="[^":]*)\.md(["#])', r"\1.html\2", line)
+            if line.startswith("|"):  # in code, where the generator takes a bar as it is
+                line = re.sub(r"`[^`]*`", lambda code: code[0].replace(r"\|", "|"), line)
         item = re.match(r" {0,3}([-*]|\d+\.) ", line)
         before = out[-1] if out else ""
         if item and not fence and before.strip() and not re.match(r"\s*([-*]|\d+\.) |\s{2,}\S", before):
@@ -233,8 +238,9 @@ def make_pages(site: pathlib.Path, gathered: pathlib.Path, playing: players.Play
             text = page.read_text(encoding="utf-8").replace(SHIM, f"{up}assets/worker_shim.js")
             text = re.sub(r'(role="?dialog"?)(?=[ >])', r'\1 aria-label="Search"', text, count=1)
             if page.name == "404.html":  # the theme names its files from the root of a server
-                text = re.sub(r'((?:href|src)="?|"search": ?")/(?!/)', r"\1", text).replace(
-                    '"base": "/"', '"base": "."'
+                text = re.sub(r'((?:href|src)="?|"search": ?")/(?!/)', r"\1", text)
+                text = text.replace('"base": "/"', '"base": "."').replace(
+                    "<h1>404 - Not found</h1>", NOT_FOUND
                 )
             page.write_text(playing.put_into(text), encoding="utf-8")
 

@@ -69,6 +69,9 @@ class Gathering(unittest.TestCase):
                 gatherer.add_all("**/README.md")
             self.assertEqual(gatherer.done, {"grader/README.md"})
 
+    def test_a_bar_in_the_code_of_a_table_is_a_bar(self):
+        self.assertEqual(make_site.adapted("| `1 \\| 2` \\| 3 |\n"), "| `1 | 2` \\| 3 |\n")
+
     def test_students_get_no_link_to_what_is_for_instructors(self):
         with tempfile.TemporaryDirectory() as folder:
             linking = make_site.ROOT / "handouts/site_front.md"
@@ -154,6 +157,12 @@ class Predictions(unittest.TestCase):
             wait(page, "document.querySelector('form.guess')")
             self.assertEqual(page.run("document.querySelectorAll('form.guess').length"), 1)
             self.assertEqual(page.run("document.querySelector('form.guess code').textContent"), "barriers")
+            asked, number, button = page.run(
+                "['label span', 'input', 'button'].map((one) => document.querySelector(`form.guess ${one}`)"
+                ".getBoundingClientRect()).map(({top, bottom}) => [top, bottom])"
+            )
+            self.assertGreaterEqual(number[0], asked[1])
+            self.assertLess(button[0], number[1])  # in one line
             before = page.run(height)
             self.assertEqual(before[0], 0)
             self.assertGreater(before[1], 0)  # an ordinary fold
@@ -351,6 +360,19 @@ class Site(unittest.TestCase):
             page.look(1000, media="print")
             self.assertTrue(page.run("document.querySelector('.stepper .still').checkVisibility()"))
             self.assertEqual(page.problems, [])
+
+    @unittest.skipUnless(chromium.find(), "no chromium here; apt-get install chromium")
+    def test_the_first_page_has_no_gap_beside_its_player(self):
+        with chromium.Browser() as browser:
+            page = browser.open(self.top / "site/index.html", still=True)
+            verdict, player, chart, others = page.run(
+                "[...document.querySelectorAll('.front > div')].map((div) => ["
+                "div.firstElementChild, div.lastElementChild].map((one) => one.getBoundingClientRect()))"
+                ".map(([first, last]) => [first.left, first.top, last.bottom])"
+            )
+            self.assertEqual([verdict[1], verdict[0]], [player[1], chart[0]])
+            self.assertLess(chart[1] - verdict[2], 60)
+            self.assertGreaterEqual(others[1], max(player[2], chart[2]))
 
     @unittest.skipUnless(chromium.find(), "no chromium here; apt-get install chromium")
     def test_the_first_page_plays_by_itself_until_it_is_touched(self):

@@ -7,6 +7,7 @@
 #include <cmath>
 #include <map>
 #include <set>
+#include <span>
 
 #include "page/markup.hpp"
 #include "text.hpp"
@@ -23,6 +24,7 @@ struct Strip {
   const TraceStep* step = nullptr;
   bool again = false;
   int times = 1;
+  const char* again_as = "as above";
   double x = 0, y = 0, cell = 0;
   double below = 0;  // arrows into it begin below this: its labels, if they are above it
 
@@ -220,7 +222,7 @@ std::vector<Label> labels_of(const Strip& strip, bool new_table, bool with_line)
   if (new_table && !strip.again && !strip.table->kernel.empty())
     all.push_back({"heading", short_title(*strip.table)});
   all.push_back({strip.again ? "name quiet" : "name", step.array});
-  std::string when = strip.again ? "as above" : moment_of(step, with_line);
+  std::string when = strip.again ? strip.again_as : moment_of(step, with_line);
   if (strip.times > 1) when += fmt::format(", {} times", strip.times);
   all.push_back({step.after == "fault" ? "note alarm" : "note", when});
   const std::string threads = strip.again || exchange(step) || strip.grid() ? "" : threads_of(step);
@@ -250,9 +252,11 @@ struct Drawing {
   std::string body;
 };
 
-Drawing draw(std::vector<Strip> strips, bool with_line, Labels where = Labels::beside) {
+// `all`: the strips of all pictures that take turns in one place, where values keep their column.
+Drawing draw(std::vector<Strip> strips, std::span<const Strip> all, bool with_line,
+             Labels where = Labels::beside) {
   std::size_t longest = 1;
-  for (const Strip& s : strips)
+  for (const Strip& s : all)
     for (const TraceCell& c : s.step->cells) longest = std::max(longest, display_width(c.text));
   // The cells of a grid are wider, because arrows may run between their values.
   const bool grids = std::ranges::any_of(strips, [](const Strip& s) { return s.grid(); });
@@ -261,12 +265,14 @@ Drawing draw(std::vector<Strip> strips, bool with_line, Labels where = Labels::b
 
   const TraceTable* table = nullptr;
   std::vector<std::vector<Label>> all_labels;
-  double beside = 0;  // the width of the labels' column
   for (const Strip& s : strips) {
     all_labels.push_back(labels_of(s, s.table != table, with_line));
     if (!s.again) table = s.table;
-    if (!s.grid() && where == Labels::beside) beside = std::max(beside, 12 + label_width(all_labels.back()));
   }
+  double beside = 0;  // the width of the labels' column
+  for (const Strip& s : all)
+    if (!s.grid() && where == Labels::beside)
+      beside = std::max(beside, 12 + label_width(labels_of(s, true, with_line)));
 
   Drawing d;
   double y = kMargin, x = 0, label_end = 0;
@@ -291,13 +297,19 @@ Drawing draw(std::vector<Strip> strips, bool with_line, Labels where = Labels::b
       x += std::max(s.width(), wide) + 34;
     } else {
       const bool arrows = before != nullptr && !s.again && !arrows_into(strips, k, false).empty();
-      const bool above = where == Labels::above;
+      // The labels of the last strip stand below it, so that the arrows into it come from cells.
+      const bool below = where == Labels::above && arrows && k + 1 == strips.size();
+      const bool above = where == Labels::above && !below;
       if (before != nullptr) y = std::max(y + (arrows && !above ? kArrowGap : kGap), label_end + 8);
       s.x = kMargin + beside;
       label_y = y;
       label_end = y + label_height(labels);
       if (above) s.below = label_end + 4;
       s.y = !above ? y : arrows ? label_end + kArrowGap : label_end + 4;
+      if (below) {
+        label_y = s.y + s.height() + (arrows_into(strips, k, true).empty() ? 2 : 16);
+        label_end = label_y + label_height(labels);
+      }
     }
     d.width = std::max({d.width, s.x + s.width(), label_x + wide});
     y = std::max(y, s.y + s.height());
@@ -354,17 +366,19 @@ page::Html inline_picture(const Drawing& d, const std::string& what, const char*
 }
 
 // Strips are drawn twice, for wide and for narrow screens; the style sheet shows one of them.
-page::Html inline_pictures(const std::vector<Strip>& strips, bool with_line, const std::string& what) {
+page::Html inline_pictures(const std::vector<Strip>& strips, std::span<const Strip> all, bool with_line,
+                           const std::string& what) {
   const bool grids = std::ranges::all_of(strips, [](const Strip& s) { return s.grid(); });
-  if (grids) return inline_picture(draw(strips, with_line), what, "");
-  return inline_picture(draw(strips, with_line), what, "roomy") +
-         inline_picture(draw(strips, with_line, Labels::above), what, "narrow");
+  if (grids) return inline_picture(draw(strips, all, with_line), what, "");
+  return inline_picture(draw(strips, all, with_line), what, "roomy") +
+         inline_picture(draw(strips, all, with_line, Labels::above), what, "narrow");
 }
 
 }  // namespace
 
 std::string trace_svg(const TraceView& view, const std::string& title) {
-  const Drawing d = draw(strips_of(view, false), false);
+  const std::vector<Strip> strips = strips_of(view, false);
+  const Drawing d = draw(strips, strips, false);
   std::string end;
   double height = d.height;
   if (!view.fault.empty()) {
@@ -393,8 +407,8 @@ page::Html arrow_head() {
 }
 
 page::Html trace_picture(const TraceView& view) {
-  return inline_pictures(strips_of(view, false), true,
-                         fmt::format("All steps of {} / {}", view.lab, view.task));
+  const std::vector<Strip> strips = strips_of(view, false);
+  return inline_pictures(strips, strips, true, fmt::format("All steps of {} / {}", view.lab, view.task));
 }
 
 page::Html step_picture(const TraceView& view, int number) {
@@ -412,9 +426,10 @@ page::Html step_picture(const TraceView& view, int number) {
   std::vector<Strip> shown;
   shown.reserve(wanted.size() + 1);
   for (const int k : wanted)
-    shown.push_back({all[static_cast<std::size_t>(k)].table, all[static_cast<std::size_t>(k)].step, true});
+    shown.push_back(
+        {all[static_cast<std::size_t>(k)].table, all[static_cast<std::size_t>(k)].step, true, 1, "before"});
   shown.push_back(all[at]);
-  return inline_pictures(shown, false, fmt::format("Step {}: {}", number, step.array));
+  return inline_pictures(shown, all, false, fmt::format("Step {}: {}", number, step.array));
 }
 
 }  // namespace course::grader

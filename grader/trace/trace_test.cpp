@@ -9,6 +9,7 @@
 #include <cstdio>
 #include <nlohmann/json.hpp>
 #include <regex>
+#include <set>
 #include <string>
 
 #include "testing/scripted.hpp"
@@ -193,6 +194,25 @@ TEST(TraceHtml, HasStepsSourceLinesAndActiveLanes) {
   EXPECT_THAT(page, HasSubstr("bank conflicts: 4 passes"));
   EXPECT_THAT(page, HasSubstr("<ol class=\"steps\">"));
   EXPECT_THAT(page, HasSubstr("<span>line 30, warps 1 2</span>")) << "equal warps share a row";
+}
+
+TEST(TraceHtml, LeavesOutMarksOfAuthors) {
+  const SourceLine source = [](const std::string&, std::uint32_t line) {
+    return line == 29 ? "  //@how Wait." : "  more();";
+  };
+  EXPECT_THAT(trace_html(view_of(kReport), source, "x"), Not(HasSubstr("Wait.")));
+}
+
+TEST(TraceHtml, KeepsValuesInTheirColumnsFromStepToStep) {
+  const std::string page = trace_html(view_of(kReport), kNoSource, "x");
+  const std::string steps = page.substr(0, page.rfind(">All steps<"));
+  std::set<std::string> lefts;
+  for (std::size_t at = 0; (at = steps.find("wide roomy", at)) != std::string::npos; ++at) {
+    const std::size_t x = steps.find(" x=\"", steps.find("<rect class=\"box", at));
+    lefts.insert(steps.substr(x, steps.find('"', x + 4) - x));
+  }
+  EXPECT_THAT(lefts, ::testing::SizeIs(1));
+  EXPECT_THAT(steps, Not(HasSubstr("as above"))) << "nothing else is on show";
 }
 
 TEST(TraceMarkdown, HasNoLineNumbers) {

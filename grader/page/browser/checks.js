@@ -122,13 +122,15 @@
     return complaints;
   },
 
-  // Powers and indices are set as such, outside of code: no 2^28, no e_{b+1}.
+  // Powers and indices are set as such, outside of code: no 2^28, no e_{b+1}, no e_B; and no mark of Markdown is left in a table.
   formulas() {
     const complaints = [], texts = document.createTreeWalker(document, NodeFilter.SHOW_TEXT);
     for (let node = texts.nextNode(); node; node = texts.nextNode()) {
       if (node.parentElement.closest('script, style, pre, code, .mono')) continue;
-      for (const [raw] of node.data.matchAll(/\w+\^\(?\w+|\w_\{[^}]*\}/g)) complaints.push(`${raw} is not set as a formula`);
+      for (const [raw] of node.data.matchAll(/\w+\^\(?\w+|\w_\{[^}]*\}|\b\w_[A-Z]\b/g)) complaints.push(`${raw} is not set as a formula`);
     }
+    for (const cell of document.querySelectorAll('td'))
+      if (cell.textContent.includes('\\|')) complaints.push(`a raw mark in a table: ${cell.textContent}`);
     return complaints;
   },
 
@@ -146,23 +148,26 @@
     return complaints;
   },
 
-  // Every step of every player: the page keeps its height, and nothing in it lies over anything else.
+  // Every step of every player: the page keeps its height, the values keep their column, and nothing lies over anything else.
   players() {
     const complaints = new Set();
     for (const player of document.querySelectorAll('.player')) {
       if (!player.checkVisibility()) continue;
       const slider = player.querySelector('input');
       const before = slider.value;
-      const heights = new Set();
+      const heights = new Set(), lefts = new Set();
       for (slider.value = 1; ; slider.stepUp()) {
         slider.dispatchEvent(new Event('input'));
         heights.add(document.body.getBoundingClientRect().height);
         const shown = player.parentElement.querySelector('li.step.now') ?? player.parentElement;
+        const picture = [...shown.querySelectorAll('svg.trace')].find((svg) => svg.checkVisibility());
+        if (picture) lefts.add(Math.round(picture.querySelector('.box').getBoundingClientRect().left));
         for (const one of [...this.drawings(shown), ...this.cut(shown)]) complaints.add(one);
         if (slider.value === slider.max) break;
       }
       slider.value = before;
       slider.dispatchEvent(new Event('input'));
+      if (lefts.size > 1) complaints.add(`columns of the first value while a player steps: ${[...lefts].join(', ')}`);
       if (heights.size > 1) complaints.add(`heights of the page while a player steps: ${[...heights].join(', ')}`);
     }
     return [...complaints];

@@ -31,26 +31,6 @@ const lab::Task& task(std::string_view id) {
   return *lab::find_task(kManifest, id);
 }
 
-// What check() reports: the hint, "right", or "wrong".
-std::string verdict(const Tried& t, std::string_view task_id) {
-  const auto mismatch = problem().check(task(task_id), t.c, t.inputs, t.outputs);
-  if (!mismatch) return "right";
-  return mismatch->hint().empty() ? "wrong" : mismatch->hint();
-}
-
-void expect_says(const Tried& t, std::string_view task_id, std::string_view words) {
-  const std::string text = verdict(t, task_id);
-  EXPECT_NE(text.find(words), std::string::npos) << text;
-}
-
-TEST(Cases, HaveNamesOfTheirOwn) {
-  for (const auto& t : kManifest.tasks) {
-    std::set<std::string> names;
-    for (const Case& c : problem().cases(t)) EXPECT_TRUE(names.insert(c.name).second) << c.name << " twice";
-    EXPECT_GT(names.size(), 30u);
-  }
-}
-
 TEST(Cases, DivideTheArrayAmongOneToEightDevices) {
   for (const auto& t : kManifest.tasks) {
     std::set<std::uint32_t> devices;
@@ -75,23 +55,12 @@ TEST(Cases, DivideTheArrayAmongOneToEightDevices) {
 // The lengths do not decide which items there are.
 TEST(Cases, FillTheWholeArrayAlikeForAllDivisions) {
   const auto whole = [](const char* name) {
-    const Tried t = lab::tried(problem(), task("reduce"), name, 5);
+    const Tried t = lab::tried(problem(), "reduce", name, 5);
     std::vector<std::byte> all;
     for (const auto& input : t.inputs) all.insert(all.end(), input.bytes.begin(), input.bytes.end());
     return all;
   };
   EXPECT_EQ(whole("sum_i32_d2_uneven_n10007_random"), whole("sum_i32_d8_uneven_n10007_random"));
-}
-
-TEST(Baselines, AreAcceptedByTheCheckInEveryCase) {
-  for (const auto& t : kManifest.tasks) {
-    for (const Case& c : problem().cases(t)) {
-      for (const auto which : {lab::Baseline::one_thread, lab::Baseline::all_cores}) {
-        const Tried tried = lab::tried(problem(), t, c, 1, which);
-        EXPECT_EQ(verdict(tried, t.id), "right") << c.name;
-      }
-    }
-  }
 }
 
 TEST(Baselines, GiveTheHandoutsExample) {
@@ -115,17 +84,17 @@ TEST(Check, ExaminesEveryRank) {
 }
 
 TEST(Check, ReportsRanksThatWereNotCombined) {
-  Tried t = lab::tried(problem(), task("reduce"), "sum_i32_d3_uneven_n10007_random");
+  Tried t = lab::tried(problem(), "reduce", "sum_i32_d3_uneven_n10007_random");
   const Sum<std::int32_t> op;
   for (std::size_t r = 0; r < 3; ++r)
     t.output<std::int32_t>(r)[0] = reduce_one_thread(t.input<std::int32_t>(r), op, 0);
-  expect_says(t, "reduce", "rank 0 has the result of its own shard");
+  EXPECT_TRUE(says(t, "rank 0 has the result of its own shard"));
 }
 
 TEST(Check, ReportsZeroInPlaceOfMaxsIdentity) {
-  Tried t = lab::tried(problem(), task("reduce"), "max_i32_d4_gaps_n7001_random");
+  Tried t = lab::tried(problem(), "reduce", "max_i32_d4_gaps_n7001_random");
   for (std::size_t r = 0; r < 4; ++r) t.output<std::int32_t>(r)[0] = 0;
-  expect_says(t, "reduce", "0 is not the identity of max");
+  EXPECT_TRUE(says(t, "0 is not the identity of max"));
 }
 
 // Each rank scans its shard from this prefix on.
@@ -136,7 +105,7 @@ void scan_from(Tried& t, auto prefix_of) {
 }
 
 TEST(Check, ReportsWhatIsInARanksPrefix) {
-  Tried t = lab::tried(problem(), task("scan"), "inclusive_affine_u64_d4_uneven_n20001_random");
+  Tried t = lab::tried(problem(), "scan", "inclusive_affine_u64_d4_uneven_n20001_random");
   ASSERT_FALSE(t.inputs.empty());
   const Affine<std::uint32_t> op;
   const auto totals = [&](std::size_t begin, std::size_t end) {
@@ -145,22 +114,22 @@ TEST(Check, ReportsWhatIsInARanksPrefix) {
     return all;
   };
   scan_from(t, [&](std::size_t) { return op.identity(); });
-  expect_says(t, "scan", "rank 1's scan starts again");
+  EXPECT_TRUE(says(t, "rank 1's scan starts again"));
   scan_from(t, [&](std::size_t r) { return totals(0, r + 1); });
-  expect_says(t, "scan", "rank 0's prefix contains the total of rank 0 itself");
+  EXPECT_TRUE(says(t, "rank 0's prefix contains the total of rank 0 itself"));
   scan_from(t, [&](std::size_t r) { return totals(r + 1, 4); });
-  expect_says(t, "scan", "rank 0's prefix contains the totals of the ranks after it");
+  EXPECT_TRUE(says(t, "rank 0's prefix contains the totals of the ranks after it"));
   scan_from(t, [&](std::size_t r) {
     Map all = op.identity();
     while (r-- > 0) all = op(all, totals(r, r + 1));
     return all;
   });
-  expect_says(t, "scan", "rank 2's prefix combines the ranks before it in the reverse order");
+  EXPECT_TRUE(says(t, "rank 2's prefix combines the ranks before it in the reverse order"));
 }
 
 TEST(Check, ReportsCountsThatWereNotAddedUp) {
   const char* name = "b1000_d3_uneven_n65537_random";
-  Tried t = lab::tried(problem(), task("histogram"), name);
+  Tried t = lab::tried(problem(), "histogram", name);
   const std::vector<Count> right(t.output<Count>(1).begin(), t.output<Count>(1).end());
   EXPECT_EQ(right.size(), 1002u);
   EXPECT_EQ(std::accumulate(right.begin(), right.end(), Count{0}), 65537u);
@@ -169,36 +138,36 @@ TEST(Check, ReportsCountsThatWereNotAddedUp) {
     std::fill(counts.begin(), counts.end(), 0);
     count_one_thread(t.input<std::uint32_t>(r), 1000, counts);
   }
-  expect_says(t, "histogram", "rank 0 has the counts of its own shard");
-  t = lab::tried(problem(), task("histogram"), name);
+  EXPECT_TRUE(says(t, "rank 0 has the counts of its own shard"));
+  t = lab::tried(problem(), "histogram", name);
   for (std::size_t b = 0; b < right.size(); ++b)
     if (b / 334 != 1) t.output<Count>(1)[b] = 0;
-  expect_says(t, "histogram", "rank 1 has the right counts in its own slice of the bins");
+  EXPECT_TRUE(says(t, "rank 1 has the right counts in its own slice of the bins"));
 }
 
 TEST(Check, ReportsWhichKeysARankHas) {
   const char* name = "u32_d3_uneven_n5003_random";
-  const Tried right = lab::tried(problem(), task("sort"), name);
+  const Tried right = lab::tried(problem(), "sort", name);
   Tried t = right;
   for (std::size_t r = 0; r < 3; ++r) {
     const auto out = t.output<Key>(r);
     std::copy(t.input<Key>(r).begin(), t.input<Key>(r).end(), out.begin());
     std::sort(out.begin(), out.end());
   }
-  expect_says(t, "sort", "rank 0 has its own keys, sorted");
+  EXPECT_TRUE(says(t, "rank 0 has its own keys, sorted"));
   t = right;
   std::swap(t.output<Key>(1)[0], t.output<Key>(1)[7]);
-  expect_says(t, "sort", "rank 1 has the right keys, but not in ascending order");
+  EXPECT_TRUE(says(t, "rank 1 has the right keys, but not in ascending order"));
   t = right;
   t.output<Key>(2)[3] = t.output<Key>(2)[4];
-  expect_says(t, "sort", "all ranks together have other keys");
+  EXPECT_TRUE(says(t, "all ranks together have other keys"));
 }
 
 TEST(Check, WantsWholeNumberFloatsExactly) {
-  Tried t = lab::tried(problem(), task("scan"), "exclusive_sum_f32_d4_uneven_n65537_alternating");
-  EXPECT_EQ(verdict(t, "scan"), "right");
+  Tried t = lab::tried(problem(), "scan", "exclusive_sum_f32_d4_uneven_n65537_alternating");
+  EXPECT_EQ(t.hint(), "right");
   t.output<float>(3)[7] = std::nextafter(t.output<float>(3)[7], 1e9f);
-  EXPECT_NE(verdict(t, "scan"), "right");
+  EXPECT_NE(t.hint(), "right");
 }
 
 }  // namespace

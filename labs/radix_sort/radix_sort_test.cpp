@@ -27,55 +27,17 @@ const lab::Problem& problem();
 namespace {
 
 using lab::Case;
-using lab::Mismatch;
 using lab::Tried;
 
-const lab::Task& task(std::string_view id) {
-  return *lab::find_task(kManifest, id);
-}
-
 Tried tried(std::string_view task_id, std::string_view name, std::uint64_t seed = 1) {
-  return lab::tried(problem(), task(task_id), name, seed);
-}
-
-std::optional<Mismatch> check(const Tried& t, std::string_view task_id) {
-  return problem().check(task(task_id), t.c, t.inputs, t.outputs);
-}
-
-std::string hint(const Tried& t, std::string_view task_id) {
-  const auto mismatch = check(t, task_id);
-  return mismatch ? mismatch->hint() : "nothing is wrong";
-}
-
-TEST(Cases, HaveNamesOfTheirOwnAndOffersForThem) {
-  for (const auto* tasks : {&kManifest.tasks, &kManifest.further_rungs}) {
-    for (const auto& t : *tasks) {
-      std::set<std::string> names;
-      for (const Case& c : problem().cases(t)) {
-        EXPECT_TRUE(names.insert(c.name).second) << t.id << " has " << c.name << " twice";
-        const auto rung = static_cast<Rung>(lab::index_of(kManifest, t));
-        EXPECT_TRUE(offers(rung, static_cast<OpId>(c.op), c.dtype)) << t.id << " " << c.name;
-        EXPECT_EQ(c.misalign % lab::bytes_of(c.dtype), 0u) << c.name;
-        EXPECT_LE(c.params[kBeginBit], c.params[kEndBit]) << c.name;
-        EXPECT_LE(c.params[kEndBit], static_cast<std::int64_t>(8 * lab::bytes_of(c.dtype))) << c.name;
-      }
-      EXPECT_GT(names.size(), 20u) << t.id;
-    }
-  }
+  return lab::tried(problem(), task_id, name, seed);
 }
 
 TEST(Cases, OfAnyKeyCoverEveryTypeWithAndWithoutValuesInBothDirections) {
   std::set<std::tuple<std::uint32_t, lab::DType, bool>> seen;
-  for (const Case& c : problem().cases(task("any_key")))
+  for (const Case& c : problem().cases(*lab::find_task(kManifest, "any_key")))
     seen.emplace(c.op, c.dtype, c.params[kDescending] != 0);
   EXPECT_EQ(seen.size(), 2u * 6 * 2);
-}
-
-TEST(Cases, GiveTheSameInputsForTheSameSeedOnly) {
-  const char* name = "pairs_f32_n5000_random";
-  EXPECT_EQ(tried("any_key", name, 5).inputs[0].bytes, tried("any_key", name, 5).inputs[0].bytes);
-  EXPECT_NE(tried("any_key", name, 5).inputs[0].bytes, tried("any_key", name, 6).inputs[0].bytes);
-  EXPECT_NE(tried("any_key", name, 5).inputs[1].bytes, tried("any_key", name, 6).inputs[1].bytes);
 }
 
 TEST(Cases, OfMergeStartFromSortedTiles) {
@@ -86,19 +48,6 @@ TEST(Cases, OfMergeStartFromSortedTiles) {
     EXPECT_TRUE(std::is_sorted(tile.begin(), tile.end()));
   }
   EXPECT_FALSE(std::is_sorted(keys.begin(), keys.end()));
-}
-
-// check() sorts with the standard library.
-TEST(Baselines, AgreeWithTheStandardLibraryInEveryCase) {
-  for (const auto& t : kManifest.tasks) {
-    for (const Case& c : problem().cases(t)) {
-      if (c.n >= 1 << 17) continue;
-      Tried one = tried(t.id, c.name);
-      EXPECT_FALSE(check(one, t.id)) << t.id << " " << c.name;
-      problem().baseline(t, c, one.inputs, one.outputs, lab::Baseline::all_cores);
-      EXPECT_FALSE(check(one, t.id)) << t.id << " " << c.name;
-    }
-  }
 }
 
 TEST(Baselines, SortLongArraysOnOneCoreAndOnAll) {
@@ -167,14 +116,14 @@ TEST(Check, WantsZerosAndNansInTheOrderOfTheirBits) {
   const auto zero = std::find(out.begin(), out.end(), 0u);
   ASSERT_NE(zero, out.begin());
   std::swap(zero[-1], zero[0]);  // a -0 and a +0
-  ASSERT_TRUE(check(t, "any_key"));
-  EXPECT_EQ(check(t, "any_key")->expected, "-0");
+  ASSERT_TRUE(t.check());
+  EXPECT_EQ(t.check()->expected, "-0");
   std::swap(zero[-1], zero[0]);
-  ASSERT_FALSE(check(t, "any_key"));
+  ASSERT_FALSE(t.check());
   const auto nan = std::find(out.begin(), out.end(), 0x7fc00005u);
   ASSERT_NE(nan, out.end());
   std::swap(nan[-1], nan[0]);
-  EXPECT_EQ(check(t, "any_key")->expected, "nan (bits 0x7fc00000)");
+  EXPECT_EQ(t.check()->expected, "nan (bits 0x7fc00000)");
 }
 
 TEST(Check, NamesTheLikelyReason) {
@@ -195,41 +144,37 @@ TEST(Check, NamesTheLikelyReason) {
   };
   constexpr auto kPlain = KeyKind::unsigned_number;
   answer([](auto&) {});
-  EXPECT_EQ(hint(t, "split"), "this is the input as it was: nothing was moved");
+  EXPECT_EQ(t.hint(), "this is the input as it was: nothing was moved");
   answer(by({kPlain, false, 0, 31}));
-  EXPECT_NE(hint(t, "split").find("by bits 0 to 30 alone"), std::string::npos) << hint(t, "split");
-  EXPECT_NE(hint(t, "split").find("the last pass wrote to another array"), std::string::npos);
+  EXPECT_TRUE(says(t, "by bits 0 to 30 alone"));
+  EXPECT_TRUE(says(t, "the last pass wrote to another array"));
   answer(by({kPlain, false, 24, 32}));
-  EXPECT_NE(hint(t, "split").find("by bits 24 to 31 alone"), std::string::npos) << hint(t, "split");
+  EXPECT_TRUE(says(t, "by bits 24 to 31 alone"));
   answer(by({kPlain, true, 0, 32}));
-  EXPECT_EQ(hint(t, "split"), "this is descending order");
+  EXPECT_EQ(t.hint(), "this is descending order");
   answer([&](auto& some) {
     for (unsigned bit = 32; bit-- > 0;) by({kPlain, false, bit, bit + 1})(some);
   });
-  EXPECT_NE(hint(t, "split").find("from the most significant bits down"), std::string::npos)
-      << hint(t, "split");
+  EXPECT_TRUE(says(t, "from the most significant bits down"));
   answer(by({kPlain, false, 0, 32}));
-  EXPECT_EQ(hint(t, "split"), "nothing is wrong");
+  EXPECT_EQ(t.hint(), "right");
   out[5] = out[4];
-  EXPECT_NE(hint(t, "split").find("the output does not hold the keys of the input"), std::string::npos)
-      << hint(t, "split");
+  EXPECT_TRUE(says(t, "the output does not hold the keys of the input"));
 }
 
 TEST(Check, TellsAnUnstableSortByItsKeysAndByItsValues) {
   Tried t = tried("split", "keys_u32_n3000_random_bits0to4");
   const auto keys = t.output<std::uint32_t>();
   std::swap(keys[0], keys[1]);
-  EXPECT_NE(hint(t, "split").find("is every pass stable?"), std::string::npos) << hint(t, "split");
+  EXPECT_TRUE(says(t, "is every pass stable?"));
 
   t = tried("digits", "pairs_u32_n12345_all_equal");
   const auto values = t.output<std::uint32_t>(1);
   std::swap(values[7], values[9]);
-  EXPECT_EQ(hint(t, "digits"),
-            "the keys are in order, but values of equal keys changed places: a pass is not stable");
+  EXPECT_EQ(t.hint(), "the keys are in order, but values of equal keys changed places: a pass is not stable");
   const auto in = t.input<std::uint32_t>(1);
   values[7] = in[0] + 1;
-  EXPECT_NE(hint(t, "digits").find("not the values that belong to them"), std::string::npos)
-      << hint(t, "digits");
+  EXPECT_TRUE(says(t, "not the values that belong to them"));
 }
 
 TEST(Check, TellsTilesThatWereNotMergedAndAnArrayThatIsNoTiles) {
@@ -237,17 +182,16 @@ TEST(Check, TellsTilesThatWereNotMergedAndAnArrayThatIsNoTiles) {
   auto out = t.output<std::uint32_t>();
   const auto in = t.input<std::uint32_t>();
   std::copy(in.begin(), in.end(), out.begin());
-  EXPECT_EQ(hint(t, "merge"), "this is the input as it was: nothing was moved");
+  EXPECT_EQ(t.hint(), "this is the input as it was: nothing was moved");
   std::sort(out.begin(), out.begin() + 2 * kTile);
   std::sort(out.begin() + 2 * kTile, out.begin() + 4 * kTile);
   std::sort(out.begin() + 4 * kTile, out.end());
-  EXPECT_NE(hint(t, "merge").find("sorted runs of 2048 keys"), std::string::npos) << hint(t, "merge");
+  EXPECT_TRUE(says(t, "sorted runs of 2048 keys"));
 
   t = tried("tile_sort", "keys_u32_n100000_random");
   out = t.output<std::uint32_t>();
   std::sort(out.begin(), out.end());
-  EXPECT_NE(hint(t, "tile_sort").find("sort each tile of 1024 keys for itself"), std::string::npos)
-      << hint(t, "tile_sort");
+  EXPECT_TRUE(says(t, "sort each tile of 1024 keys for itself"));
 }
 
 TEST(Check, TellsAMergeWithoutTheFlip) {
@@ -262,7 +206,7 @@ TEST(Check, TellsAMergeWithoutTheFlip) {
       if (i / stride % 2 == 0 && out[i + stride] < out[i]) std::swap(out[i], out[i + stride]);
     }
   }
-  EXPECT_NE(hint(t, "merge").find("without the flip"), std::string::npos) << hint(t, "merge");
+  EXPECT_TRUE(says(t, "without the flip"));
 }
 
 TEST(Check, TellsAStageOfAMergeThatIsMissing) {
@@ -274,7 +218,7 @@ TEST(Check, TellsAStageOfAMergeThatIsMissing) {
   keys.assign(in.begin(), in.end());
   merge_by_stages(keys, true, 2048);
   std::ranges::copy(keys, t.output<std::uint32_t>().begin());
-  EXPECT_NE(hint(t, "merge").find("without those of stride 2048"), std::string::npos) << hint(t, "merge");
+  EXPECT_TRUE(says(t, "without those of stride 2048"));
 }
 
 TEST(Check, TellsADigitThatBeginsAtBit0) {
@@ -283,7 +227,7 @@ TEST(Check, TellsADigitThatBeginsAtBit0) {
   const auto out = t.output<std::uint32_t>();
   std::ranges::copy(in, out.begin());
   std::ranges::stable_sort(out, [](std::uint32_t a, std::uint32_t b) { return a % 65536 < b % 65536; });
-  EXPECT_NE(hint(t, "any_key").find("begins at begin_bit = 13"), std::string::npos) << hint(t, "any_key");
+  EXPECT_TRUE(says(t, "begins at begin_bit = 13"));
 }
 
 TEST(Check, TellsThePaddingThatComesFirst) {
@@ -299,8 +243,7 @@ TEST(Check, TellsThePaddingThatComesFirst) {
     std::ranges::stable_sort(tile, order);
     const auto last = t.output<std::uint32_t>().subspan(first);
     std::copy_n(tile.begin(), last.size(), last.begin());
-    EXPECT_NE(hint(t, "tile_sort").find("must hold the largest key"), std::string::npos)
-        << hint(t, "tile_sort");
+    EXPECT_TRUE(says(t, "must hold the largest key"));
   }
 }
 
@@ -313,7 +256,7 @@ TEST(Check, TellsPassesThatStayInsideATile) {
     const auto run = out.subspan(first, std::min<std::size_t>(4096, out.size() - first));
     std::sort(run.begin(), run.end());
   }
-  EXPECT_NE(hint(t, "digits").find("sorted runs of 4096 keys"), std::string::npos) << hint(t, "digits");
+  EXPECT_TRUE(says(t, "sorted runs of 4096 keys"));
 }
 
 TEST(Check, TellsBitsThatWereNotFlipped) {
@@ -324,9 +267,9 @@ TEST(Check, TellsBitsThatWereNotFlipped) {
     std::sort(out.begin(), out.end(), [&](auto a, auto b) { return order.rank(a) < order.rank(b); });
   };
   by(KeyKind::unsigned_number);
-  EXPECT_NE(hint(t, "any_key").find("as unsigned numbers"), std::string::npos) << hint(t, "any_key");
+  EXPECT_TRUE(says(t, "as unsigned numbers"));
   by(KeyKind::signed_number);
-  EXPECT_NE(hint(t, "any_key").find("of two negative floats"), std::string::npos) << hint(t, "any_key");
+  EXPECT_TRUE(says(t, "of two negative floats"));
 }
 
 TEST(Check, TellsFlipsThatAreExchanged) {
@@ -348,9 +291,7 @@ TEST(Check, TellsAllBitsOfEachTile) {
     const auto tile = out.subspan(first, std::min<std::size_t>(kTile, out.size() - first));
     std::sort(tile.begin(), tile.end());
   }
-  EXPECT_NE(hint(t, "tile_sort").find("this is in order by all bits: only bits 5 to 12 count"),
-            std::string::npos)
-      << hint(t, "tile_sort");
+  EXPECT_TRUE(says(t, "this is in order by all bits: only bits 5 to 12 count"));
 }
 
 TEST(Check, TellsTheLowerHalfOfALongKey) {
@@ -363,8 +304,7 @@ TEST(Check, TellsTheLowerHalfOfALongKey) {
       std::stable_sort(out.begin(), out.end(), [](auto a, auto b) {
         return static_cast<std::uint32_t>(a) < static_cast<std::uint32_t>(b);
       });
-    EXPECT_NE(hint(t, "any_key").find("only the lower 32 of 64 bits count in this order"), std::string::npos)
-        << name << ": " << hint(t, "any_key");
+    EXPECT_TRUE(says(t, "only the lower 32 of 64 bits count in this order"));
   }
 }
 
@@ -377,8 +317,8 @@ TEST(Check, TellsTheLastDigitsMask) {
   const Order<std::uint32_t> too_many{KeyKind::unsigned_number, false, 0, 8};
   std::stable_sort(keys.begin(), keys.end(),
                    [&](auto a, auto b) { return too_many.rank(a) < too_many.rank(b); });
-  EXPECT_NE(hint(t, "split").find("Mask the last digit"), std::string::npos) << hint(t, "split");
-  EXPECT_EQ(hint(t, "split").find("stable"), std::string::npos) << hint(t, "split");
+  EXPECT_TRUE(says(t, "Mask the last digit"));
+  EXPECT_EQ(t.hint().find("stable"), std::string::npos) << t.hint();
 }
 
 }  // namespace

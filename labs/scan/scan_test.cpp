@@ -2,7 +2,7 @@
 // The scan lab's public tests. Run them on your kernels with
 //   build/labs/scan_test --gtest_filter='hillis_steele.*'
 // Each task is a suite, each case a test (public_tests.hpp lists the environment variables). The tests below
-// need no kernel: they test the lab's own checks and baselines, and check the handout's traces.
+// need no kernel: they test the lab's own checks and baselines.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -24,7 +24,6 @@ namespace {
 
 using lab::Case;
 using lab::DType;
-using lab::Mismatch;
 using lab::Tried;
 using Items = std::vector<std::int32_t>;
 using Map = lab::AffineMap<std::uint32_t>;
@@ -34,97 +33,10 @@ const lab::Task& task(std::string_view id) {
 }
 
 Tried tried(std::string_view name, std::string_view id = "hillis_steele", std::uint64_t seed = 1) {
-  return lab::tried(problem(), task(id), name, seed);
+  return lab::tried(problem(), id, name, seed);
 }
 
-std::string hint(const Tried& t, std::string_view id = "hillis_steele") {
-  const auto mismatch = problem().check(task(id), t.c, t.inputs, t.outputs);
-  return mismatch ? mismatch->hint() : "right";
-}
-
-// --- The handout's traces.
-
-template <typename Network>
-std::vector<Items> rounds_of(Items x, Network network) {
-  std::vector<Items> rows;
-  network(std::span(x), Sum<std::int32_t>{}, [&] { rows.push_back(x); });
-  return rows;
-}
-
-// --- The networks of the handout, in place, with one call of after_round() for each row of its tables.
-
-// x[k] becomes x[k - d] op x[k] for d = 1, 2, 4 …: inclusive.
-template <typename Op, typename AfterRound>
-void hillis_steele(std::span<typename Op::Value> x, Op op, AfterRound after_round) {
-  for (std::size_t d = 1; d < x.size(); d *= 2) {
-    // From right to left, so that x[k - d] is still the value of the round before.
-    for (std::size_t k = x.size(); k-- > d;) x[k] = op(x[k - d], x[k]);
-    after_round();
-  }
-}
-
-// A balanced tree whose number of leaves is a power of two. Every node's value is at the position of its
-// rightmost leaf.
-template <typename Op, typename AfterRound>
-void up_sweep(std::span<typename Op::Value> x, Op op, AfterRound after_round) {
-  for (std::size_t half = 1; half < x.size(); half *= 2) {
-    for (std::size_t right = 2 * half - 1; right < x.size(); right += 2 * half)
-      x[right] = op(x[right - half], x[right]);
-    after_round();
-  }
-}
-
-// After up_sweep: the root becomes the identity. Then every node copies its value to its left child; its
-// right child gets the node's value combined with the left child's old value. The result is exclusive.
-template <typename Op, typename AfterRound>
-void down_sweep(std::span<typename Op::Value> x, Op op, AfterRound after_round) {
-  if (x.empty()) return;
-  x.back() = op.identity();
-  after_round();
-  for (std::size_t half = x.size() / 2; half > 0; half /= 2) {
-    for (std::size_t right = 2 * half - 1; right < x.size(); right += 2 * half) {
-      const auto left = x[right - half];
-      x[right - half] = x[right];
-      x[right] = op(x[right], left);
-    }
-    after_round();
-  }
-}
-
-const auto kUp = [](auto x, auto op, auto after) { up_sweep(x, op, after); };
-const auto kDown = [](auto x, auto op, auto after) { down_sweep(x, op, after); };
-const auto kNetwork = [](auto x, auto op, auto after) { hillis_steele(x, op, after); };
-
-TEST(Traces, OfTheUpSweep) {
-  EXPECT_EQ(
-      rounds_of({3, 1, 7, 0, 4, 1, 6, 3}, kUp),
-      (std::vector<Items>{{3, 4, 7, 7, 4, 5, 6, 9}, {3, 4, 7, 11, 4, 5, 6, 14}, {3, 4, 7, 11, 4, 5, 6, 25}}));
-  EXPECT_EQ(rounds_of({0, 1, 2, 3, 4, 5, 6, 7}, kUp).back(), (Items{0, 1, 2, 6, 4, 9, 6, 28}));
-}
-
-TEST(Traces, OfTheDownSweep) {
-  EXPECT_EQ(rounds_of({3, 4, 7, 11, 4, 5, 6, 25}, kDown),
-            (std::vector<Items>{{3, 4, 7, 11, 4, 5, 6, 0},
-                                {3, 4, 7, 0, 4, 5, 6, 11},
-                                {3, 0, 7, 4, 4, 11, 6, 16},
-                                {0, 3, 4, 11, 11, 15, 16, 22}}));
-}
-
-// The second level of this tree holds the sums 6 and 22 after the up-sweep, and the prefixes 0 and 6 on the
-// way down.
-TEST(Traces, TheSecondLevelBecomesZeroAndSix) {
-  const auto rows = rounds_of({0, 1, 2, 6, 4, 9, 6, 28}, kDown);
-  EXPECT_EQ(rows[1], (Items{0, 1, 2, 0, 4, 9, 6, 6}));
-  EXPECT_EQ(rows.back(), (Items{0, 0, 1, 3, 6, 10, 15, 21}));
-}
-
-TEST(Traces, OfHillisAndSteele) {
-  EXPECT_EQ(rounds_of({3, 1, 7, 0, 4, 1, 6, 3}, kNetwork),
-            (std::vector<Items>{
-                {3, 4, 8, 7, 4, 5, 7, 9}, {3, 4, 11, 11, 12, 12, 11, 14}, {3, 4, 11, 11, 15, 16, 22, 25}}));
-}
-
-TEST(Traces, StartFromTheExampleCase) {
+TEST(Baselines, GiveTheHandoutsExample) {
   const Case c = problem().example(task("blelloch"), 8);
   Tried t = lab::tried(problem(), task("blelloch"), c);
   EXPECT_EQ(Items(t.input<std::int32_t>().begin(), t.input<std::int32_t>().end()),
@@ -136,41 +48,19 @@ TEST(Traces, StartFromTheExampleCase) {
             (Items{3, 4, 11, 11, 15, 16, 22, 25}));
 }
 
-TEST(Traces, SweepsAndNetworkAgreeWithTheLoopForEveryPowerOfTwo) {
-  for (std::size_t n = 1; n <= 64; n *= 2) {
-    std::vector<Map> x(n), expected(n);
-    for (std::size_t i = 0; i < n; ++i)
-      x[i] = {static_cast<std::uint32_t>(2 * i + 3), static_cast<std::uint32_t>(i * i + 1)};
-    const Affine<std::uint32_t> op;
-    auto swept = x, networked = x;
-    up_sweep(std::span(swept), op, [] {});
-    down_sweep(std::span(swept), op, [] {});
-    scan_row(x.data(), n, op, Kind::exclusive, expected.data());
-    EXPECT_EQ(swept, expected) << n;
-    hillis_steele(std::span(networked), op, [] {});
-    scan_row(x.data(), n, op, Kind::inclusive, expected.data());
-    EXPECT_EQ(networked, expected) << n;
-  }
-}
-
 // --- Cases and baselines.
 
-TEST(Cases, HaveNamesOfTheirOwnAndKeepToTheRungsRows) {
+TEST(Cases, KeepToTheRungsRows) {
   for (const auto* list : {&kManifest.tasks, &kManifest.further_rungs}) {
     for (const auto& t : *list) {
       const auto longest = max_row_length(static_cast<Rung>(lab::index_of(kManifest, t)));
-      std::set<std::string> names;
       bool full = false;
       for (const Case& c : problem().cases(t)) {
-        EXPECT_TRUE(names.insert(c.name).second) << c.name << " twice";
-        EXPECT_TRUE(Offered::has(static_cast<OpId>(c.op), c.dtype)) << c.name;
-        EXPECT_EQ(c.misalign % lab::bytes_of(c.dtype), 0u) << c.name;
         EXPECT_GE(c.params[kRowLengthParam], 1) << c.name;
         EXPECT_LE(c.params[kRowLengthParam], longest) << c.name;
         full = full || c.params[kRowLengthParam] == longest;
       }
       EXPECT_TRUE(full) << t.id << ": its longest row is not tried";
-      EXPECT_GT(names.size(), 70u) << t.id;
     }
   }
 }
@@ -185,28 +75,6 @@ TEST(Cases, CoverEveryOperatorTypeAndKindThatIsOffered) {
           EXPECT_EQ(seen.count({op, dtype, kind}) == 1, Offered::has(static_cast<OpId>(op), dtype))
               << t.id << op;
       }
-    }
-  }
-}
-
-TEST(Cases, GiveTheSameInputsForTheSameSeedOnly) {
-  const auto bytes = [](std::uint64_t seed, std::size_t input) {
-    return tried("exclusive_affine_u64_n20003_row4096_random", "segmented", seed).inputs[input].bytes;
-  };
-  for (const std::size_t input : {0u, 1u}) {
-    EXPECT_EQ(bytes(5, input), bytes(5, input));
-    EXPECT_NE(bytes(5, input), bytes(6, input));
-  }
-}
-
-TEST(Baselines, AreAcceptedByTheCheckInEveryCase) {
-  for (const char* id : {"hillis_steele", "segmented"}) {
-    for (const Case& c : problem().cases(task(id))) {
-      if (c.n > 1 << 20) continue;
-      Tried t = lab::tried(problem(), task(id), c);
-      EXPECT_EQ(hint(t, id), "right") << c.name;
-      problem().baseline(task(id), c, t.inputs, t.outputs, lab::Baseline::all_cores);
-      EXPECT_EQ(hint(t, id), "right") << c.name;
     }
   }
 }
@@ -244,10 +112,10 @@ constexpr const char* kLongRows = "exclusive_sum_i32_n2389_row1024_random";
 TEST(Check, TellsTheOtherKind) {
   Tried t = tried(kLongRows);
   t.c.params[kKindParam] = static_cast<std::int64_t>(Kind::inclusive);
-  EXPECT_NE(hint(t).find("this is the exclusive scan; the inclusive one"), std::string::npos) << hint(t);
+  EXPECT_TRUE(says(t, "this is the exclusive scan; the inclusive one"));
   t = tried("inclusive_sum_i32_n2389_row1024_random");
   t.c.params[kKindParam] = static_cast<std::int64_t>(Kind::exclusive);
-  EXPECT_NE(hint(t).find("this is the inclusive scan; the exclusive one"), std::string::npos) << hint(t);
+  EXPECT_TRUE(says(t, "this is the inclusive scan; the exclusive one"));
 }
 
 TEST(Check, TellsTheOtherKindBehindTheFirstResult) {
@@ -255,8 +123,7 @@ TEST(Check, TellsTheOtherKindBehindTheFirstResult) {
   t.c.params[kKindParam] = static_cast<std::int64_t>(Kind::exclusive);
   const auto out = t.output<std::int32_t>();
   for (std::size_t i = 0; i < out.size(); i += 1024) out[i] = 0;
-  EXPECT_NE(hint(t).find("but for a row's first result, this is the inclusive scan"), std::string::npos)
-      << hint(t);
+  EXPECT_TRUE(says(t, "but for a row's first result, this is the inclusive scan"));
 }
 
 TEST(Check, TellsAFirstItemThatGetsLost) {
@@ -268,15 +135,13 @@ TEST(Check, TellsAFirstItemThatGetsLost) {
   const auto out = t.output<std::int32_t>();
   for (std::size_t i = 0; i < out.size(); ++i)
     if (i % 1024 != 0) out[i] = minus(out[i], in[i / 1024 * 1024]);
-  EXPECT_NE(hint(t).find("a row's first item is missing from all results after it"), std::string::npos)
-      << hint(t);
+  EXPECT_TRUE(says(t, "a row's first item is missing from all results after it"));
   t = tried(kLongRows);
   const auto items = t.input<std::int32_t>();
   const auto results = t.output<std::int32_t>();
   for (std::size_t i = 0; i < results.size(); ++i)
     if (i % 1024 > 1) results[i] = minus(results[i], items[i / 1024 * 1024]);
-  EXPECT_NE(hint(t).find("a row's first item is missing from all results after it"), std::string::npos)
-      << hint(t);
+  EXPECT_TRUE(says(t, "a row's first item is missing from all results after it"));
 }
 
 // Each result combines the last `window` items of its part of `border` items, moved right row by row.
@@ -296,7 +161,7 @@ TEST(Check, TellsRoundsThatAreMissing) {
   for (const char* name : {kLongRows, "inclusive_sum_i32_n2389_row1024_random"}) {
     Tried t = tried(name);
     combine_windows(t, 1024, 512);
-    EXPECT_NE(hint(t).find("the round with offset 512 is missing"), std::string::npos) << hint(t);
+    EXPECT_TRUE(says(t, "the round with offset 512 is missing"));
   }
 }
 
@@ -312,7 +177,7 @@ TEST(Check, TellsTheFirstLeafThatBecomesTheIdentityInsteadOfTheRoot) {
     for (std::size_t k = 2 * half - 1; k < 8; k += 2 * half)
       tree[k] = lab::wrapping_add(tree[k], std::exchange(tree[k - half], tree[k]));
   std::ranges::copy(tree, t.output<std::int32_t>().begin());
-  EXPECT_NE(hint(t, "blelloch").find("is the last leaf"), std::string::npos) << hint(t, "blelloch");
+  EXPECT_TRUE(says(t, "is the last leaf", "blelloch"));
 }
 
 TEST(Check, TellsRowsThatWereNotKeptApartOrNotJoined) {
@@ -320,15 +185,15 @@ TEST(Check, TellsRowsThatWereNotKeptApartOrNotJoined) {
   const auto in = t.input<std::int32_t>();
   const auto out = t.output<std::int32_t>();
   scan_row(in.data(), in.size(), Sum<std::int32_t>{}, Kind::exclusive, out.data());
-  EXPECT_NE(hint(t).find("items of the row before"), std::string::npos) << hint(t);
+  EXPECT_TRUE(says(t, "items of the row before"));
   combine_windows(t, in.size(), 1024);
-  EXPECT_NE(hint(t).find("items of the row before"), std::string::npos) << hint(t);
+  EXPECT_TRUE(says(t, "items of the row before"));
   rows_one_thread(in.size(), 1024, [&](std::size_t row, std::size_t length) {
     rows_one_thread(length, 32, [&](std::size_t first, std::size_t k) {
       scan_row(&in[row + first], k, Sum<std::int32_t>{}, Kind::exclusive, &out[row + first]);
     });
   });
-  EXPECT_NE(hint(t).find("every 32 items of a row are scanned on their own"), std::string::npos) << hint(t);
+  EXPECT_TRUE(says(t, "every 32 items of a row are scanned on their own"));
 }
 
 TEST(Check, TellsTheRootThatWasNotZeroed) {
@@ -339,8 +204,8 @@ TEST(Check, TellsTheRootThatWasNotZeroed) {
     const std::int32_t total = lab::wrapping_add(out[row + length - 1], in[row + length - 1]);
     for (std::size_t i = row; i < row + length; ++i) out[i] = lab::wrapping_add(total, out[i]);
   });
-  EXPECT_NE(hint(t, "blelloch").find("the root must become op.identity()"), std::string::npos);
-  EXPECT_EQ(hint(t, "coarsened"), "every result has the row's total in front");
+  EXPECT_TRUE(says(t, "the root must become op.identity()", "blelloch"));
+  EXPECT_EQ(t.hint("coarsened"), "every result has the row's total in front");
 }
 
 TEST(Check, TellsPartsWhosePrefixHoldsThemselves) {
@@ -355,8 +220,7 @@ TEST(Check, TellsPartsWhosePrefixHoldsThemselves) {
       out[i] = lab::wrapping_add(right[i], lab::wrapping_add(own, in[end - 1]));
     }
   });
-  EXPECT_NE(hint(t).find("the totals of the parts must be scanned exclusively"), std::string::npos)
-      << hint(t);
+  EXPECT_TRUE(says(t, "the totals of the parts must be scanned exclusively"));
 }
 
 TEST(Check, TellsSwappedOperandsAndPrintsMaps) {
@@ -373,11 +237,11 @@ TEST(Check, TellsSwappedOperandsAndPrintsMaps) {
   EXPECT_EQ(mismatch->got, "1x+2");
   EXPECT_EQ(mismatch->position, "position 5 of row 0, rows of 1024");
   out[5] = right;
-  EXPECT_EQ(hint(t), "right");
+  EXPECT_EQ(t.hint(), "right");
   rows_one_thread(in.size(), 1024, [&](std::size_t first, std::size_t length) {
     scan_row(&in[first], length, Backwards{}, Kind::inclusive, &out[first]);
   });
-  EXPECT_NE(hint(t).find("op's operands are swapped"), std::string::npos) << hint(t);
+  EXPECT_TRUE(says(t, "op's operands are swapped"));
 }
 
 TEST(Check, TellsIgnoredHeads) {
@@ -387,7 +251,7 @@ TEST(Check, TellsIgnoredHeads) {
   rows_one_thread(in.size(), 4096, [&](std::size_t first, std::size_t length) {
     scan_row(&in[first], length, Sum<std::int32_t>{}, Kind::inclusive, &out[first]);
   });
-  EXPECT_NE(hint(t, "segmented").find("the segment heads are ignored"), std::string::npos) << hint(t);
+  EXPECT_TRUE(says(t, "the segment heads are ignored"));
 }
 
 TEST(Check, TellsSumsWhereAnotherOperatorWasAskedFor) {
@@ -398,7 +262,7 @@ TEST(Check, TellsSumsWhereAnotherOperatorWasAskedFor) {
     scan_row(&in[first], length, Sum<std::int32_t>{}, Kind::exclusive, &out[first]);
     out[first] = Max<std::int32_t>{}.identity();
   });
-  EXPECT_NE(hint(t).find("combine with op(a, b), not +"), std::string::npos) << hint(t);
+  EXPECT_TRUE(says(t, "combine with op(a, b), not +"));
 }
 
 TEST(Check, TellsLanesThatCombineThemselves) {
@@ -412,18 +276,18 @@ TEST(Check, TellsLanesThatCombineThemselves) {
       lanes[lane] = lab::wrapping_add(before[lane < offset ? lane : lane - offset], before[lane]);
   }
   std::copy(lanes.begin(), lanes.end(), out.begin());
-  EXPECT_NE(hint(t).find("lanes below the shuffle's offset"), std::string::npos) << hint(t);
+  EXPECT_TRUE(says(t, "lanes below the shuffle's offset"));
 }
 
 TEST(Check, TellsLanesThatCombineThemselvesInShortAndExclusiveRows) {
   Tried one = tried("inclusive_sum_i32_n1_row1_random");
   one.output<std::int32_t>()[0] =
       static_cast<std::int32_t>(static_cast<std::uint32_t>(one.input<std::int32_t>()[0]) * 32u);
-  EXPECT_NE(hint(one).find("lanes below the shuffle's offset"), std::string::npos) << hint(one);
+  EXPECT_TRUE(says(one, "lanes below the shuffle's offset"));
   Tried two = tried("exclusive_sum_i32_n2_row2_random");
   two.output<std::int32_t>()[1] =
       static_cast<std::int32_t>(static_cast<std::uint32_t>(two.input<std::int32_t>()[0]) * 32u);
-  EXPECT_NE(hint(two).find("lanes below the shuffle's offset"), std::string::npos) << hint(two);
+  EXPECT_TRUE(says(two, "lanes below the shuffle's offset"));
 }
 
 TEST(Check, TellsLeftChildrenThatKeepTheirSums) {
@@ -442,7 +306,7 @@ TEST(Check, TellsLeftChildrenThatKeepTheirSums) {
     const bool inclusive = t.c.params[kKindParam] == static_cast<std::int64_t>(Kind::inclusive);
     for (std::size_t k = 0; k < in.size(); ++k)
       t.output<std::int32_t>()[k] = inclusive ? lab::wrapping_add(tree[k], in[k]) : tree[k];
-    const std::string said = hint(t, "blelloch");
+    const std::string said = t.hint("blelloch");
     EXPECT_NE(said.find("a left child must take its parent's value"), std::string::npos) << said;
   }
 }
@@ -454,8 +318,7 @@ TEST(Check, TellsATreeWithoutThreadsAtItsEnd) {
   t.output<std::int32_t>()[0] = lab::wrapping_add(both, in[0]);
   t.output<std::int32_t>()[1] = lab::wrapping_add(lab::wrapping_add(both, in[0]), in[1]);
   t.output<std::int32_t>()[2] = lab::wrapping_add(in[2], in[2]);
-  EXPECT_NE(hint(t, "blelloch").find("4 leaves, but a block only 3 threads"), std::string::npos)
-      << hint(t, "blelloch");
+  EXPECT_TRUE(says(t, "4 leaves, but a block only 3 threads"));
 }
 
 TEST(Check, TellsAHeadThatACombinationForgets) {
@@ -467,21 +330,21 @@ TEST(Check, TellsAHeadThatACombinationForgets) {
   std::int32_t sum = 0;
   for (std::size_t i = at / 8 * 8; i < at; ++i) sum = lab::wrapping_add(sum, in[i]);
   t.output<std::int32_t>()[at] = sum;
-  EXPECT_NE(hint(t, "segmented").find("or the head is lost"), std::string::npos) << hint(t, "segmented");
+  EXPECT_TRUE(says(t, "or the head is lost"));
 }
 
 TEST(Check, TellsOperandsInTheWrongOrderByTheirScales) {
   Tried t = tried("inclusive_affine_u64_n4001_row7_random");
   t.output<Map>()[9].shift += 1;
-  EXPECT_NE(hint(t).find("some op has its operands swapped"), std::string::npos) << hint(t);
+  EXPECT_TRUE(says(t, "some op has its operands swapped"));
   t.output<Map>()[9].scale = 0;
-  EXPECT_EQ(hint(t), "0 is not the identity of affine: use op.identity() where there is no item");
+  EXPECT_EQ(t.hint(), "0 is not the identity of affine: use op.identity() where there is no item");
 }
 
 TEST(Check, TellsAShiftThatKeepsTheFirstItem) {
   Tried t = tried(kLongRows);
   for (std::size_t i = 0; i < t.c.n; i += 1024) t.output<std::int32_t>()[i] = t.input<std::int32_t>()[i];
-  EXPECT_EQ(hint(t), "a row's first exclusive result is op.identity(), not its first item");
+  EXPECT_EQ(t.hint(), "a row's first exclusive result is op.identity(), not its first item");
 }
 
 TEST(Check, TakesNoZeroForTheFirstItemIfThatIsZero) {
@@ -489,34 +352,34 @@ TEST(Check, TakesNoZeroForTheFirstItemIfThatIsZero) {
   for (std::uint64_t seed = 2; t.input<std::int32_t>()[0] != 0; ++seed)
     t = tried("exclusive_min_i32_n1024_row1024_extremes", "hillis_steele", seed);
   t.output<std::int32_t>()[0] = 0;
-  EXPECT_EQ(hint(t), "0 is not the identity of min: use op.identity() where there is no item");
+  EXPECT_EQ(t.hint(), "0 is not the identity of min: use op.identity() where there is no item");
 }
 
 TEST(Check, TellsResultsThatHoldNothingOfTheItemsBefore) {
   Tried exclusive = tried(kLongRows);
   for (std::int32_t& result : exclusive.output<std::int32_t>()) result = 0;
-  EXPECT_EQ(hint(exclusive), "every result is the identity: no item was combined into it");
+  EXPECT_EQ(exclusive.hint(), "every result is the identity: no item was combined into it");
   EXPECT_EQ(
-      hint(exclusive, "blelloch"),
+      exclusive.hint("blelloch"),
       "every result is the identity: no item was combined into it, or what was combined was overwritten "
       "before it was used (in a down-sweep: the left child)");
   Tried inclusive = tried("inclusive_sum_i32_n2389_row1024_random");
   const auto in = inclusive.input<std::int32_t>();
   std::copy(in.begin(), in.end(), inclusive.output<std::int32_t>().begin());
-  EXPECT_NE(hint(inclusive).find("the round with offset 1 is missing"), std::string::npos) << hint(inclusive);
+  EXPECT_TRUE(says(inclusive, "the round with offset 1 is missing"));
 }
 
 TEST(Check, TellsTheIdentityThatIsNone) {
   Tried t = tried("exclusive_max_i32_n9001_row1024_random");
   t.output<std::int32_t>()[0] = 0;
-  EXPECT_NE(hint(t).find("0 is not the identity of max"), std::string::npos) << hint(t);
+  EXPECT_TRUE(says(t, "0 is not the identity of max"));
 }
 
 TEST(Check, WantsWholeNumberFloatsExactlyAndOthersWithinTheirOwnPrefixsBound) {
   Tried t = tried("inclusive_sum_f32_n9000_row1024_alternating");
   auto out = t.output<float>();
   out[700] = std::nextafter(out[700], 1e9f);
-  EXPECT_NE(hint(t), "right");
+  EXPECT_NE(t.hint(), "right");
 
   t = tried("inclusive_sum_f32_n9000_row1024_all_equal");
   out = t.output<float>();
@@ -524,10 +387,10 @@ TEST(Check, WantsWholeNumberFloatsExactlyAndOthersWithinTheirOwnPrefixsBound) {
   const float little = 1e-5f * out[1023];
   const float last = out[1023], second = out[1];
   out[1023] = std::nextafter(last, 1e9f);
-  EXPECT_EQ(hint(t), "right");
+  EXPECT_EQ(t.hint(), "right");
   out[1023] = last;
   out[1] = second + little;
-  EXPECT_NE(hint(t), "right");
+  EXPECT_NE(t.hint(), "right");
 }
 
 }  // namespace

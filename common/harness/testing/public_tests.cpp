@@ -9,14 +9,18 @@
 #include <cstdlib>
 #include <filesystem>
 #include <memory>
+#include <set>
 #include <string>
 
 #include "lab/derived_cases.hpp"
+#include "testing/tried.hpp"
 
 namespace course::lab {
 namespace {
 
 namespace fs = std::filesystem;
+
+constexpr std::uint64_t kLongest = 1 << 17;  // items of the cases that are tried without a kernel
 
 std::string environment_or(const char* name, const std::string& otherwise) {
   const char* value = std::getenv(name);
@@ -79,6 +83,63 @@ class SmallerCasesTest : public testing::Test {
   const Task& task_;
 };
 
+// --- What the cases and baselines of every lab must do. No kernel runs.
+
+class ProblemTest : public testing::Test {
+ public:
+  ProblemTest(const Problem& problem, void (*body)(const Problem&)) : problem_(problem), body_(body) {}
+  void TestBody() override { body_(problem_); }
+
+ private:
+  const Problem& problem_;
+  void (*body_)(const Problem&);
+};
+
+void check_names_of_cases(const Problem& problem) {
+  for (const auto& tasks : {problem.manifest().tasks, problem.manifest().further_rungs}) {
+    for (const Task& task : tasks) {
+      std::set<std::string> names;
+      for (const Case& c : problem.cases(task)) {
+        EXPECT_TRUE(names.insert(c.name).second) << task.id << " has " << c.name << " twice";
+        EXPECT_EQ(c.misalign % bytes_of(c.dtype), 0u) << task.id << " " << c.name;
+      }
+      EXPECT_FALSE(names.empty()) << task.id;
+    }
+  }
+}
+
+// Of each task's first case with many random items.
+void check_seeds(const Problem& problem) {
+  for (const Task& task : problem.manifest().tasks) {
+    const auto cases = problem.cases(task);
+    const auto c = std::find_if(cases.begin(), cases.end(), [](const Case& one) {
+      return one.pattern == Pattern::random && one.n >= 1000 && one.n <= kLongest;
+    });
+    if (c == cases.end()) continue;
+    const auto once = inputs_of(problem, task, *c, 5), again = inputs_of(problem, task, *c, 5),
+               other = inputs_of(problem, task, *c, 6);
+    for (std::size_t i = 0; i < once.size(); ++i) {
+      EXPECT_EQ(once[i].bytes, again[i].bytes) << c->name;
+      if (once[i].spec.count >= 100) {
+        EXPECT_NE(once[i].bytes, other[i].bytes) << c->name;
+      }
+    }
+  }
+}
+
+void check_baselines(const Problem& problem) {
+  for (const Task& task : problem.manifest().tasks) {
+    for (const Case& c : problem.cases(task)) {
+      if (c.n > kLongest || problem.refuses(task, c)) continue;
+      for (const Baseline which : {Baseline::one_thread, Baseline::all_cores}) {
+        const Tried t = tried(problem, task, c, 1, which);
+        const auto mismatch = problem.check(task, c, t.inputs, t.outputs);
+        EXPECT_FALSE(mismatch) << task.id << " " << c.name << ": " << mismatch->hint();
+      }
+    }
+  }
+}
+
 }  // namespace
 
 DeviceKind device_for_tests() {
@@ -123,6 +184,13 @@ int run_public_tests(int argc, char** argv, const Problem& problem) {
       }
     }
   };
+  const auto add = [&](const char* suite, const char* name, void (*body)(const Problem&)) {
+    testing::RegisterTest(suite, name, nullptr, nullptr, __FILE__, __LINE__,
+                          [&problem, body]() -> testing::Test* { return new ProblemTest(problem, body); });
+  };
+  add("AllCases", "have_names_of_their_own", check_names_of_cases);
+  add("AllCases", "have_the_same_inputs_for_the_same_seed_only", check_seeds);
+  add("AllBaselines", "are_accepted_by_the_check", check_baselines);
   add_all(manifest.tasks);
   if (environment_or("LAB_RUNGS", "0") == "1") add_all(manifest.further_rungs);
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 // A lab's public tests: one GoogleTest per task and case, executed in a runner process and judged like in the
-// grader. labs/<lab>/<lab>_test.cpp calls run_public_tests from main and adds its own tests.
+// grader; and what the cases and baselines of every lab must do, for which no kernel runs.
+// labs/<lab>/<lab>_test.cpp calls run_public_tests from main and adds its own tests.
 //
 //   RUNNER         the runner to test; default: runner_<lab> beside the test
 //   LAB_DEVICE     sim or gpu; default: sim

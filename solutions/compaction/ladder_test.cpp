@@ -9,7 +9,6 @@
 
 #include "compaction/lab.hpp"
 #include "testing/counted.hpp"
-#include "testing/traced.hpp"
 
 namespace course::compaction {
 
@@ -137,32 +136,6 @@ TEST(Ladder, NoRungIsSlowerThanTheOneBelow) {
   for (std::size_t i = 1; i < std::size(rungs); ++i) {
     EXPECT_LE(counted(rungs[i], kLarge).modelled_us, 1.05 * counted(rungs[i - 1], kLarge).modelled_us)
         << rungs[i];
-  }
-}
-
-// --- The handout's worked trace: less_than(4) on 3 1 7 0 4 1 6 3.
-
-template <typename T>
-using Rows = std::vector<std::vector<T>>;
-
-TEST(Trace, OfThreeKernelsIsTheHandouts) {
-  const lab::Traced trace(problem(), "three_kernels", 8);
-  EXPECT_EQ(trace.steps<std::uint32_t>("d_flags", 8), (Rows<std::uint32_t>{{1, 1, 0, 1, 0, 1, 0, 1}}));
-  EXPECT_EQ(trace.steps<Index>("d_positions", 8), (Rows<Index>{{0, 1, 2, 2, 3, 3, 4, 4}}));
-  EXPECT_EQ(trace.steps<int>("d_out", 5), (Rows<int>{{3, 1, 0, 1, 3}}));
-  EXPECT_EQ(trace.steps<Index>("d_count", 1), (Rows<Index>{{5}}));
-  // Rounds 1 and 3 write the second buffer, round 2 the first.
-  EXPECT_EQ(trace.steps<Index>("s_scan_b", 8),
-            (Rows<Index>{{1, 2, 1, 1, 1, 1, 1, 1}, {1, 2, 2, 3, 3, 4, 4, 5}}));
-  EXPECT_EQ(trace.steps<Index>("s_scan_a", 8),
-            (Rows<Index>{{1, 1, 0, 1, 0, 1, 0, 1}, {1, 2, 2, 3, 2, 2, 2, 2}, {1, 2, 2, 3, 3, 4, 4, 5}}));
-}
-
-TEST(Trace, OfEveryRungEndsWithTheSameOutput) {
-  for (const char* rung : {"fused", "warp_aggregated", "single_pass", "packed", "state_of_the_art"}) {
-    const auto out = lab::Traced(problem(), rung, 8).steps<int>("d_out", 5);
-    ASSERT_FALSE(out.empty()) << rung;
-    EXPECT_EQ(out.back(), (std::vector{3, 1, 0, 1, 3})) << rung;
   }
 }
 

@@ -6,11 +6,9 @@
 
 #include <cmath>
 #include <string>
-#include <vector>
 
 #include "radix_sort/lab.hpp"
 #include "testing/counted.hpp"
-#include "testing/traced.hpp"
 
 namespace course::radix_sort {
 
@@ -164,21 +162,6 @@ TEST(Ladder, NoWholeSortIsSlowerThanTheOneBelow) {
     EXPECT_LE(counted(rungs[i], kFewer).modelled_us, kResolution * counted(rungs[i - 1], kFewer).modelled_us)
         << rungs[i];
   }
-}
-
-TEST(Trace, OfASplitHasTheFiveRowsOfTheHandout) {
-  const lab::Traced trace(problem(), "split", 8);
-  using Row = std::vector<unsigned>;
-  const auto first = [&](const char* array) {
-    const auto rows = trace.steps<unsigned>(array, 8);
-    return rows.empty() ? Row{} : rows.front();
-  };
-  // Keys 3 1 7 0 4 1 6 3, bit 0: 1 1 1 0 0 1 0 1.
-  EXPECT_EQ(first("d_e"), (Row{0, 0, 0, 1, 1, 0, 1, 0}));
-  EXPECT_EQ(first("d_f"), (Row{0, 0, 0, 0, 1, 2, 2, 3}));
-  EXPECT_EQ(first("d_t"), (Row{3, 4, 5, 6, 6, 6, 7, 7})) << "i - f[i] + 3";
-  EXPECT_EQ(first("d_d"), (Row{3, 4, 5, 0, 1, 6, 2, 7}));
-  EXPECT_EQ(first("d_keys_out"), (Row{0, 4, 6, 3, 1, 7, 1, 3}));
 }
 
 }  // namespace

@@ -13,7 +13,6 @@
 #include "reduction/points.hpp"
 #include "testing/counted.hpp"
 #include "testing/recorded.hpp"
-#include "testing/traced.hpp"
 
 namespace course::reduction {
 
@@ -149,32 +148,6 @@ TEST(Ladder, NoRungIsSlowerThanTheOneBelow) {
     EXPECT_LE(counted(rungs[i], kLarge).modelled_us, 1.05 * counted(rungs[i - 1], kLarge).modelled_us)
         << rungs[i];
   }
-}
-
-using Rows = std::vector<std::vector<int>>;
-
-TEST(Trace, OfNeighbouredPairsIsTheHandouts) {
-  const Rows rows = {{3, 1, 7, 0, 4, 1, 6, 3},
-                     {4, 1, 7, 0, 5, 1, 9, 3},
-                     {11, 1, 7, 0, 14, 1, 9, 3},
-                     {25, 1, 7, 0, 14, 1, 9, 3}};
-  EXPECT_EQ(lab::Traced(problem(), "neighboured", 8).steps<int>("s_data", 8), rows);
-  // In rung 1b, thread t takes pair t. The array is the same.
-  EXPECT_EQ(lab::Traced(problem(), "reindexed", 8).steps<int>("s_data", 8), rows);
-}
-
-TEST(Trace, OfSequentialAddressingIsTheHandouts) {
-  const Rows rows = {{3, 1, 7, 0, 4, 1, 6, 3},
-                     {7, 2, 13, 3, 4, 1, 6, 3},
-                     {20, 5, 13, 3, 4, 1, 6, 3},
-                     {25, 5, 13, 3, 4, 1, 6, 3}};
-  EXPECT_EQ(lab::Traced(problem(), "sequential", 8).steps<int>("s_data", 8), rows);
-}
-
-TEST(Trace, OfShufflesEndsWithTheSumInLaneZero) {
-  const auto rounds = lab::Traced(problem(), "shuffle", 8).steps<int>("lanes", 8);
-  ASSERT_FALSE(rounds.empty());
-  EXPECT_EQ(rounds.back(), (std::vector{20, 5, 17, 4, 10, 4, 6, 3})) << "before lane 1 comes to lane 0";
 }
 
 // The order of combining is fixed: the bits must not depend on which block finishes last. And an item passes

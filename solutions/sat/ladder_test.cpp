@@ -5,11 +5,9 @@
 #include <gtest/gtest.h>
 
 #include <string>
-#include <vector>
 
 #include "sat/lab.hpp"
 #include "testing/counted.hpp"
-#include "testing/traced.hpp"
 
 namespace course::sat {
 
@@ -134,21 +132,6 @@ TEST(Ladder, OnePassWithLargeTilesIsTheFastest) {
   for (const char* rung : {"rows_columns", "transpose", "fused", "single_pass"}) {
     EXPECT_LT(counted("state_of_the_art", kLarge).modelled_us, counted(rung, kLarge).modelled_us) << rung;
   }
-}
-
-using Rows = std::vector<std::vector<std::int64_t>>;
-
-TEST(Trace, OfRowsThenColumnsIsTheHandouts) {
-  const Rows rows = {{1, 3, 6, 4, 9, 15, 7, 15, 24}, {1, 3, 6, 5, 12, 21, 12, 27, 45}};
-  for (const char* rung : {"serial", "rows_columns"})
-    EXPECT_EQ(lab::Traced(problem(), rung, 9).steps<std::int64_t>("d_out", 9), rows) << rung;
-}
-
-TEST(Trace, FromTheLowerLeftIsTheHandouts) {
-  const Rows rows = {{2, 3, 3, 3, 0, 1, 3, 3, 1, 3, 4, 4, 1, 2, 2, 4},
-                     {4, 9, 12, 14, 2, 6, 9, 11, 2, 5, 6, 8, 1, 2, 2, 4}};
-  for (const char* rung : {"serial", "rows_columns"})
-    EXPECT_EQ(lab::Traced(problem(), rung, 16).steps<std::int64_t>("d_out", 16), rows) << rung;
 }
 
 }  // namespace

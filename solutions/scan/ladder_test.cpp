@@ -6,12 +6,10 @@
 
 #include <cmath>
 #include <string>
-#include <vector>
 
 #include "scan/lab.hpp"
 #include "scan/points.hpp"
 #include "testing/counted.hpp"
-#include "testing/traced.hpp"
 
 namespace course::scan {
 
@@ -160,35 +158,6 @@ TEST(Ladder, IsClimbedWithEveryRungThatIsMeantToBeFaster) {
   EXPECT_LE(us("coarsened", 4096, Kind::inclusive, kLarger),
             us("block_scan", 1024, Kind::inclusive, kLarger));
   EXPECT_LE(us("state_of_the_art", 4096, Kind::inclusive), us("coarsened", 4096, Kind::inclusive));
-}
-
-using Snapshots = std::vector<std::vector<int>>;
-
-TEST(Trace, OfTheSweepsIsTheHandouts) {
-  const Snapshots rows = {{3, 1, 7, 0, 4, 1, 6, 3},   {3, 4, 7, 7, 4, 5, 6, 9},
-                          {3, 4, 7, 11, 4, 5, 6, 14}, {3, 4, 7, 11, 4, 5, 6, 25},
-                          {3, 4, 7, 11, 4, 5, 6, 0},  {3, 4, 7, 0, 4, 5, 6, 11},
-                          {3, 0, 7, 4, 4, 11, 6, 16}, {0, 3, 4, 11, 11, 15, 16, 22}};
-  EXPECT_EQ(lab::Traced(problem(), "blelloch", 8).steps<int>("s_data", 8), rows);
-}
-
-TEST(Trace, OfTheSweepsOfZeroToSevenHasTheSumsOfTheHandout) {
-  lab::Case c = problem().example(*lab::find_task(kManifest, "blelloch"), 8);
-  c.pattern = lab::Pattern::ascending;
-  const lab::Traced trace(problem(), "blelloch", c);
-  const auto rows = trace.steps<int>("s_data", 8);
-  ASSERT_EQ(rows.size(), 8u);
-  EXPECT_EQ(rows[3], (std::vector{0, 1, 2, 6, 4, 9, 6, 28})) << "after the up-sweep";
-  EXPECT_EQ(trace.steps<int>("s_data", 8).back(), (std::vector{0, 0, 1, 3, 6, 10, 15, 21}));
-}
-
-TEST(Trace, OfHillisSteeleIsTheHandouts) {
-  constexpr std::size_t kOther = 1024;  // elements from one buffer to the other
-  const lab::Traced trace(problem(), "hillis_steele", 8);
-  EXPECT_EQ(trace.steps<int>("s_data", 8),
-            (Snapshots{{3, 1, 7, 0, 4, 1, 6, 3}, {3, 4, 11, 11, 12, 12, 11, 14}}));
-  EXPECT_EQ(trace.steps<int>("s_data", 8, 0, kOther),
-            (Snapshots{{3, 4, 8, 7, 4, 5, 7, 9}, {3, 4, 11, 11, 15, 16, 22, 25}}));
 }
 
 }  // namespace

@@ -245,57 +245,6 @@ def pack(folder, number, name, data):
     return names.shown(name)
 
 
-def refused_ones(folder, source):
-    """Containers that no file is taken from."""
-    data = source.encode()
-    expected = {}
-
-    def note(student, about, status="refused"):
-        expected[student] = {"status": status, "tasks": {}, "about": about}
-
-    os.makedirs(f"{folder}/link inside")
-    os.symlink("/etc/passwd", f"{folder}/link inside/{LAB}.cu")
-    note("link inside", "a link")
-    os.symlink("/etc", f"{folder}/link")
-    note("link", "a link to a folder")
-    os.makedirs(f"{folder}/pipe")
-    os.mkfifo(f"{folder}/pipe/{LAB}.cu")
-    note("pipe", "a pipe")
-    put(f"{folder}/slip.zip", zipped([(f"../../labs/{LAB}/{LAB}.cu", data)]))
-    note("slip", "zip-slip")
-    put(f"{folder}/slip-tar.tar.gz", tarred([(f"/tmp/{LAB}.cu", data)]))
-    note("slip-tar", "an absolute name")
-    link = zipfile.ZipInfo(f"{LAB}.cu")
-    link.external_attr = 0o120777 << 16
-    put(f"{folder}/zip link.zip", zipped([(link, b"/etc/passwd")]))
-    note("zip link", "a link in a zip")
-    hard = tarfile.TarInfo(f"{LAB}.cu")
-    hard.type, hard.linkname = tarfile.LNKTYPE, "/etc/passwd"
-    put(f"{folder}/hard link.tar", tarred([(hard, b"")], "w"))
-    note("hard link", "a hard link in a tar")
-    put(f"{folder}/bomb.zip", zipped([(f"{LAB}.cu", b"\0" * (64 << 20))]))
-    note("bomb", "a zip bomb")
-    put(f"{folder}/bomb-tar.tar.gz", tarred([("filler.bin", b"\0" * (80 << 20)), (f"{LAB}.cu", data)]))
-    note("bomb-tar", "a tar bomb")
-    put(f"{folder}/cut off.zip", zipped([(f"{LAB}.cu", data)])[:-30])
-    note("cut off", "half a zip")
-    put(f"{folder}/cut off tar.tar.gz", tarred([(f"{LAB}.cu", data)])[:300])
-    note("cut off tar", "half a tar")
-    put(f"{folder}/rar.zip", b"Rar!\x1a\x07\x00 not a zip")
-    note("rar", "no zip")
-    put(f"{folder}/large/{LAB}.cu", b"//" + b"x" * (2 << 20))
-    note("large", "2 MiB of source")
-    put(f"{folder}/two files/a/{LAB}.cu", data)
-    put(f"{folder}/two files/b/{LAB}.cu", data + b"\n")
-    note("two files", "two files that differ")
-    put(f"{folder}/only notes/readme.txt", b"sorry")
-    note("only notes", "nothing handed in", "missing")
-    os.makedirs(f"{folder}/empty folder")
-    note("empty folder", "nothing at all", "missing")
-    put(f"{folder}/index.html", b"<html>the platform's own page</html>")
-    return expected
-
-
 def make_class(root, folder, students, different, seed=1, slow=True):
     random_ = random.Random(seed)
     source, tasks = tasks_of(root)
@@ -317,8 +266,8 @@ def make_class(root, folder, students, different, seed=1, slow=True):
             seen.add(text)
             chosen.append((text, expected))
     os.makedirs(folder)
-    out = refused_ones(folder, source) if students >= 30 else {}
-    for number in range(students - len(out)):
+    out = {}
+    for number in range(students):
         text, expected = chosen[number % len(chosen)]
         name = NAMES[number % len(NAMES)] + ("" if number < len(NAMES) else f" {number // len(NAMES)}")
         student = pack(folder, number, name, text.encode("utf-8"))

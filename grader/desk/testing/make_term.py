@@ -88,37 +88,12 @@ def evidence_of(random_, skill):
 
 
 def result_of(lab, evidence, table):
-    """As grade-one writes it, with the points of its day, and as long as a real one."""
+    """What counts of what grade-one writes, with the points of its day."""
     tasks = []
     for task in next(one["tasks"] for one in table["labs"] if one["id"] == lab):
         about = evidence[task["id"]]
         points, most = points_by_hand(about, task)
-        speedup, right = about["speedup"], about["verdict"] in ("OK", "SUSPECT")
-        goals = [
-            {
-                "metric": one["metric"],
-                "at_least": one["metric"] == "active_lanes",
-                "limit": one["limit"],
-                "measured": about["metrics"].get(one["metric"]),
-                "points": one["points"] if right and meets(one, about["metrics"][one["metric"]]) else 0,
-                "max_points": one["points"],
-                "note": "",
-            }
-            for one in task["efficiency"]
-        ]
-        tiers = [
-            {
-                "speedup": one["speedup"],
-                "points": one["points"] if about["verdict"] == "OK" and speedup >= one["speedup"] else 0,
-                "max_points": one["points"],
-            }
-            for one in task["speedup"]
-        ]
-        message = (
-            lost_by_hand(goals, tiers, speedup)
-            if about["verdict"] == "OK"
-            else f"{about['verdict']} in case sum_i32_n{len(json.dumps(about)) * 37}: element 17 is wrong"
-        )
+        speedup = about["speedup"]
         tasks.append(
             {
                 "id": task["id"],
@@ -126,31 +101,13 @@ def result_of(lab, evidence, table):
                 "points": points,
                 "max_points": most,
                 "verdict": about["verdict"],
-                "message": message,
+                "message": "" if about["verdict"] == "OK" else f"{about['verdict']}: element 17 is wrong",
                 "speedup": speedup,
                 "metrics": about["metrics"],
                 "bonus": task["bonus"],
-                "section": "",
-                "goals": goals,
-                "tiers": tiers,
-                "correctness": {
-                    "points": task["correctness_points"] if right else 0,
-                    "max_points": task["correctness_points"],
-                },
                 "timing": {"speedup_one_thread": speedup, "speedup_all_cores": speedup / 4}
                 if speedup
                 else None,
-                "cases": [
-                    {
-                        "name": f"sum_i32_n{n}_random",
-                        "stage": "correctness",
-                        "device": "sim",
-                        "verdict": "OK",
-                        "message": "",
-                        "seconds": 0.01,
-                    }
-                    for n in range(100)
-                ],
             }
         )
     sums = {
@@ -176,24 +133,6 @@ def meets(goal, measured):
     if goal["metric"] == "active_lanes":
         return measured * room >= goal["limit"]
     return measured <= goal["limit"] * room
-
-
-def lost_by_hand(goals, tiers, speedup):
-    """As the grader words it."""
-    lines = [
-        f"{one['metric']} is {one['measured']:.4g}, {'at least' if one['at_least'] else 'at most'} {one['limit']:.4g} "
-        f"is required ({one['max_points']} points lost)."
-        for one in goals
-        if not one["points"]
-    ]
-    return "\n".join(
-        lines
-        + [
-            f"speedup is {speedup:.3g}, {one['speedup']:.4g} is required ({one['max_points']} points lost)."
-            for one in tiers
-            if not one["points"]
-        ]
-    )
 
 
 def points_by_hand(evidence, task):
@@ -229,26 +168,7 @@ class Term:
         self.write()
 
     def make_students(self, n):
-        firsts = [
-            "Ada",
-            "Bob",
-            "Chloé",
-            "Dmitri",
-            "李",
-            "Eve",
-            "Fay",
-            "Gül",
-            "Hana",
-            "Ivo",
-            "José",
-            "Kim",
-            "Lou",
-            "Max",
-            "Nia",
-            "Ole",
-            "Pia",
-            "Quy",
-        ]
+        firsts = "Ada Bob Chloé Dmitri 李 Eve Fay Gül Hana Ivo José Kim Lou Max Nia Ole Pia Quy".split()
         lasts = [
             "Lovelace",
             "O'Neil",
@@ -260,14 +180,8 @@ class Term:
             "Ng",
             "Iyer",
             "Brown",
-            "Costa",
-            "Diaz",
-            "Evans",
-            "Fox",
-            "Gray",
-            "Hill",
-            "Ito",
         ]
+        lasts += ["Costa", "Diaz", "Evans", "Fox", "Gray", "Hill", "Ito"]
         for i in range(n):
             first, last = (
                 ("Kim", "Lee")
@@ -448,8 +362,6 @@ class Term:
                     self.new_case_finds_a_fault(number, made)
                 result = result_of(lab, made["evidence"], self.table)
                 row = {**about, "outcome": "graded", "seconds": 1.5, "result": packed(result)}
-                for task in result["labs"][0]["tasks"]:
-                    del task["cases"]
                 self.book.insert("attempts", **row, student_result=packed({**result, "seed": None}))
                 folder = self.folder / "results" / key
                 folder.mkdir(exist_ok=True)

@@ -342,15 +342,6 @@ void add_packing_and_variables(std::vector<Form>& all) {
        4, [](Word, Word, Word) {
          return std::vector<Word>{22, 33, 11, 22};
        }});
-  add({"128-bit registers",
-       "  .reg .b128 %Q, %R;\n  mov.b128 %Q, {%A, %B};\n  mov.b128 %R, %Q;\n  mov.b128 {%D1, %D0}, %R;\n",
-       2,
-       [](Word a, Word b, Word) {
-         return std::vector<Word>{b, a};
-       },
-       true,
-       {},
-       70});
 }
 
 void add_operands(std::vector<Form>& all) {

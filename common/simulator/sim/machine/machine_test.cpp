@@ -29,6 +29,20 @@ const std::string& ptx() {
   return text;
 }
 
+// With the kernels of machine_test.cu.
+class Compiled : public testing::Test {
+ protected:
+  TestDevice t{ptx()};
+};
+
+// A kernel `k` with registers for `body`.
+std::string kernel(std::string_view parameters, std::string_view body) {
+  return fmt::format(
+      ".visible .entry k({})\n{{\n  .reg .pred %p, %q;\n  .reg .b32 %r<9>;\n  .reg .b64 %rd<9>;\n{}  "
+      "ret;\n}}\n",
+      parameters, body);
+}
+
 // Compares each thread's result with what it should be.
 void expect_each(const DeviceArray<int>& got, std::size_t first, std::size_t n,
                  const std::function<int(int)>& want) {
@@ -106,8 +120,7 @@ TEST(Machine, RegistersHoldNothingOfOtherBlocksForObservers) {
 
 // --- control flow ------------------------------------------------------------------------------------------
 
-TEST(Machine, NestedIfsReconverge) {
-  TestDevice t(ptx());
+TEST_F(Compiled, NestedIfsReconverge) {
   auto out = t.array<int>(3 * 64, 0);
   t.launch("nested_ifs", 1, 64, out);
   const auto want = [](int i) {
@@ -126,8 +139,7 @@ TEST(Machine, NestedIfsReconverge) {
   }
 }
 
-TEST(Machine, BreakAndContinueLeaveTheRightLoop) {
-  TestDevice t(ptx());
+TEST_F(Compiled, BreakAndContinueLeaveTheRightLoop) {
   std::vector<int> in(50);
   for (int k = 0; k < 50; ++k) in[static_cast<std::size_t>(k)] = k * 7 % 61;
   auto d_in = t.array(in);
@@ -147,8 +159,7 @@ TEST(Machine, BreakAndContinueLeaveTheRightLoop) {
   expect_each(out, 96, 96, [](int) { return -1; });
 }
 
-TEST(Machine, SwitchReachesEveryCase) {
-  TestDevice t(ptx());
+TEST_F(Compiled, SwitchReachesEveryCase) {
   auto out = t.array<int>(2 * 64, 0);
   t.launch("dense_switch", 1, 64, out);
   expect_each(out, 0, 64, [](int i) {
@@ -169,8 +180,7 @@ TEST(Machine, SwitchReachesEveryCase) {
   expect_each(out, 64, 64, [](int) { return -1; });
 }
 
-TEST(Machine, LoopWithTwoEntriesEnds) {
-  TestDevice t(ptx());
+TEST_F(Compiled, LoopWithTwoEntriesEnds) {
   auto out = t.array<int>(2 * 64, 0);
   t.launch("two_entries", 1, 64, out);
   expect_each(out, 0, 64, [](int i) {
@@ -201,8 +211,7 @@ TEST(Machine, LocksInsideAWarpMakeProgress) {
   }
 }
 
-TEST(Machine, TicketsAreServedInTurn) {
-  TestDevice t(ptx());
+TEST_F(Compiled, TicketsAreServedInTurn) {
   auto next = t.array<unsigned>(1), serving = t.array<unsigned>(1);
   auto log = t.array<int>(200, -1);
   t.launch("ticket_lock", 200, 64, next, serving, log);
@@ -211,8 +220,7 @@ TEST(Machine, TicketsAreServedInTurn) {
   for (int b = 0; b < 200; ++b) EXPECT_EQ(blocks[static_cast<std::size_t>(b)], b);
 }
 
-TEST(Machine, ABlockMayWaitForALaterOne) {
-  TestDevice t(ptx());
+TEST_F(Compiled, ABlockMayWaitForALaterOne) {
   auto flags = t.array<int>(100), out = t.array<int>(100 * 32);
   t.launch("wait_for_later_block", 100, 32, flags, out);
   expect_each(out, 0, 3200, [](int i) { return 100 - i / 32; });
@@ -220,16 +228,14 @@ TEST(Machine, ABlockMayWaitForALaterOne) {
 
 // --- barriers ----------------------------------------------------------------------------------------------
 
-TEST(Machine, BarriersSeparateRounds) {
-  TestDevice t(ptx());
+TEST_F(Compiled, BarriersSeparateRounds) {
   auto out = t.array<int>(200);
   const auto result = t.launch("ping_pong", 1, 200, out, 37);
   expect_each(out, 0, 200, [](int i) { return (i + 37) % 200 + 37; });
   EXPECT_EQ(result.counters.barriers, 38u);
 }
 
-TEST(Machine, BarriersCountAndVote) {
-  TestDevice t(ptx());
+TEST_F(Compiled, BarriersCountAndVote) {
   std::vector<int> in(100);
   for (int k = 0; k < 100; ++k) in[static_cast<std::size_t>(k)] = k % 4;
   auto d_in = t.array(in);
@@ -242,22 +248,19 @@ TEST(Machine, BarriersCountAndVote) {
   expect_each(out, 400, 100, [](int) { return 0; });
 }
 
-TEST(Machine, BarriersDoNotWaitForExitedThreads) {
-  TestDevice t(ptx());
+TEST_F(Compiled, BarriersDoNotWaitForExitedThreads) {
   auto out = t.array<int>(128, -1);
   t.launch("early_exit", 1, 256, out);
   expect_each(out, 0, 128, [](int i) { return 127 - i; });
 }
 
-TEST(Machine, BarrierWorksFromDifferentLines) {
-  TestDevice t(ptx());
+TEST_F(Compiled, BarrierWorksFromDifferentLines) {
   auto out = t.array<int>(64);
   t.launch("barrier_in_both_arms", 1, 64, out);
   expect_each(out, 0, 64, [](int i) { return (i % 2 == 0 ? 1 : -1) * (63 - i) * (63 - i); });
 }
 
-TEST(Machine, NamedBarriersPassTilesAlong) {
-  TestDevice t(ptx());
+TEST_F(Compiled, NamedBarriersPassTilesAlong) {
   std::vector<int> in(32 * 20);
   std::iota(in.begin(), in.end(), 1000);
   auto d_in = t.array(in);
@@ -268,8 +271,7 @@ TEST(Machine, NamedBarriersPassTilesAlong) {
 
 // --- warps -------------------------------------------------------------------------------------------------
 
-TEST(Machine, WarpOperationsUseTheMasksOfBranches) {
-  TestDevice t(ptx());
+TEST_F(Compiled, WarpOperationsUseTheMasksOfBranches) {
   auto out = t.array<int>(32);
   t.launch("masks_in_arms", 1, 32, out);
   expect_each(out, 0, 32, [](int i) {
@@ -284,8 +286,7 @@ TEST(Machine, WarpOperationsUseTheMasksOfBranches) {
   });
 }
 
-TEST(Machine, ShufflesWaitForLateLanes) {
-  TestDevice t(ptx());
+TEST_F(Compiled, ShufflesWaitForLateLanes) {
   auto out = t.array<int>(64);
   t.launch("shuffle_after_uneven_loops", 1, 32, out);
   const auto value = [](int i) {
@@ -295,17 +296,6 @@ TEST(Machine, ShufflesWaitForLateLanes) {
   };
   expect_each(out, 0, 32, [&](int i) { return value(i ^ 1); });
   expect_each(out, 32, 32, value);
-}
-
-TEST(Machine, SixtyFourBitValuesShuffleInHalves) {
-  TestDevice t(ptx());
-  auto out = t.array<double>(32);
-  auto out2 = t.array<long long>(32);
-  t.launch("wide_shuffles", 1, 32, out, out2);
-  for (int i = 0; i < 32; ++i) {
-    EXPECT_EQ(out[static_cast<std::size_t>(i)], (i + 3 < 32 ? i + 3 : i) * 1.5);
-    EXPECT_EQ(out2[static_cast<std::size_t>(i)], (1ll << 40) * (i % 16 < 2 ? i : i - 2));
-  }
 }
 
 // --- calls -------------------------------------------------------------------------------------------------
@@ -318,8 +308,7 @@ int ackermann(int m, int n) {
   return n == 0 ? ackermann(m - 1, 1) : ackermann(m - 1, ackermann(m, n - 1));
 }
 
-TEST(Machine, RecursiveFunctionsWork) {
-  TestDevice t(ptx());
+TEST_F(Compiled, RecursiveFunctionsWork) {
   auto out = t.array<int>(64);
   t.launch("recursion", 1, 64, out);
   expect_each(out, 0, 64, [](int i) { return fibonacci(i % 13); });
@@ -333,8 +322,7 @@ struct Triple {
   char c;
 };
 
-TEST(Machine, StructsArePassedByValue) {
-  TestDevice t(ptx());
+TEST_F(Compiled, StructsArePassedByValue) {
   auto out = t.array<Triple>(32);
   const Triple in{2.5, {1, 20, 300, 4000, 50000}, 'a'};
   t.launch("structs_by_value", 1, 32, in, out);
@@ -346,8 +334,7 @@ TEST(Machine, StructsArePassedByValue) {
   }
 }
 
-TEST(Machine, FunctionTablesAreCalledLaneByLane) {
-  TestDevice t(ptx());
+TEST_F(Compiled, FunctionTablesAreCalledLaneByLane) {
   std::vector<int> choice(64);
   for (int i = 0; i < 64; ++i) choice[static_cast<std::size_t>(i)] = i * 5 % 3;
   auto d_choice = t.array(choice);
@@ -361,8 +348,7 @@ TEST(Machine, FunctionTablesAreCalledLaneByLane) {
   });
 }
 
-TEST(Machine, VirtualFunctionsAreCalled) {
-  TestDevice t(ptx());
+TEST_F(Compiled, VirtualFunctionsAreCalled) {
   auto out = t.array<int>(64);
   t.launch("virtual_functions", 1, 64, out);
   expect_each(out, 0, 64, [](int i) { return i % 3 == 0 ? i * i : 2 * i; });
@@ -370,8 +356,7 @@ TEST(Machine, VirtualFunctionsAreCalled) {
 
 // --- memory ------------------------------------------------------------------------------------------------
 
-TEST(Machine, ParametersAreReadThroughRegisters) {
-  TestDevice t(ptx());
+TEST_F(Compiled, ParametersAreReadThroughRegisters) {
   struct Big {
     int v[600];
   } big;
@@ -381,8 +366,7 @@ TEST(Machine, ParametersAreReadThroughRegisters) {
   expect_each(out, 0, 128, [&](int i) { return big.v[(11 + i * 7) % 600]; });
 }
 
-TEST(Machine, EachThreadHasItsOwnLocalArray) {
-  TestDevice t(ptx());
+TEST_F(Compiled, EachThreadHasItsOwnLocalArray) {
   std::vector<int> index(40);
   for (int k = 0; k < 40; ++k) index[static_cast<std::size_t>(k)] = k * 13 % 40;
   auto d_index = t.array(index);
@@ -396,53 +380,13 @@ TEST(Machine, EachThreadHasItsOwnLocalArray) {
   });
 }
 
-TEST(Machine, StaticAndDynamicSharedMemoryDoNotOverlap) {
-  TestDevice t(ptx());
+TEST_F(Compiled, StaticAndDynamicSharedMemoryDoNotOverlap) {
   auto out = t.array<int>(64);
   t.launch("shared_kinds", Shape{{1, 1, 1}, {64, 1, 1}, 64 * sizeof(int)}, out);
   expect_each(out, 0, 64, [](int i) { return -(63 - i) + i % 16 + i % 33 * 11 + (63 - i) * 3; });
 }
 
-TEST(Machine, VectorsOfTwoAndFourElementsWork) {
-  TestDevice t(ptx());
-  struct alignas(16) Int4 {
-    int x, y, z, w;
-  };
-  struct alignas(8) Float2 {
-    float x, y;
-  };
-  struct alignas(4) Uchar4 {
-    unsigned char x, y, z, w;
-  };
-  struct alignas(16) Double2 {
-    double x, y;
-  };
-  auto a = t.array<Int4>(48);
-  auto b = t.array<Float2>(48);
-  auto c = t.array<Uchar4>(48);
-  auto d = t.array<Double2>(48);
-  for (int i = 0; i < 48; ++i) {
-    const auto k = static_cast<std::size_t>(i);
-    a[k] = {i, -i, i * i, 7 * i};
-    b[k] = {static_cast<float>(i) + 0.5f, static_cast<float>(-2 * i)};
-    c[k] = {static_cast<unsigned char>(200 + i), static_cast<unsigned char>(i), 3, 255};
-    d[k] = {i / 4.0, i * 1e10};
-  }
-  auto out = t.array<Int4>(48);
-  auto out2 = t.array<Double2>(48);
-  t.launch("vectors", 1, 48, a, b, c, d, out, out2);
-  for (std::size_t k = 0; k < 48; ++k) {
-    EXPECT_EQ(out[k].x, a[k].w + c[k].x);
-    EXPECT_EQ(out[k].y, a[k].z + c[k].y);
-    EXPECT_EQ(out[k].z, a[k].y + static_cast<int>(b[k].x));
-    EXPECT_EQ(out[k].w, a[k].x + static_cast<int>(b[k].y) - c[k].w);
-    EXPECT_EQ(out2[k].x, d[k].y * 2);
-    EXPECT_EQ(out2[k].y, d[k].x + 3);
-  }
-}
-
-TEST(Machine, GridsAndBlocksHaveThreeDimensions) {
-  TestDevice t(ptx());
+TEST_F(Compiled, GridsAndBlocksHaveThreeDimensions) {
   const Dim3 grid{3, 4, 2}, block{5, 3, 3};  // 45 threads: the second warp is partial
   auto out = t.array<int>(24 * 45, -1);
   t.launch("three_dimensions", Shape{grid, block}, out);
@@ -453,8 +397,7 @@ TEST(Machine, GridsAndBlocksHaveThreeDimensions) {
   });
 }
 
-TEST(Machine, KernelsAllocateAndFree) {
-  TestDevice t(ptx());
+TEST_F(Compiled, KernelsAllocateAndFree) {
   const auto before = t.device.free_bytes();
   auto out = t.array<int>(40);
   const auto with_out = t.device.free_bytes();
@@ -482,8 +425,7 @@ TEST(Machine, BlocksOnManyHostThreadsFreeConcurrently) {
   }
 }
 
-TEST(Machine, KernelsFreeOnlyWhatKernelsAllocated) {
-  TestDevice t(ptx());
+TEST_F(Compiled, KernelsFreeOnlyWhatKernelsAllocated) {
   auto mine = t.array<int>(10, 3);
   auto pointers = t.array<std::uint64_t>(1, mine.address);
   const auto freed = t.try_launch("heap_drop", 1, 1, pointers);
@@ -493,8 +435,7 @@ TEST(Machine, KernelsFreeOnlyWhatKernelsAllocated) {
   EXPECT_EQ(mine[9], 3);
 }
 
-TEST(Machine, HeapIsLimitedAndCanBeEmptied) {
-  TestDevice t(ptx());
+TEST_F(Compiled, HeapIsLimitedAndCanBeEmptied) {
   constexpr std::size_t kMany = 12 * 32;
   auto kept = t.array<std::uint64_t>(kMany);
   const auto before = t.device.free_bytes();
@@ -626,12 +567,7 @@ TEST(Machine, TimersAreTheSameInEveryRun) {
 // In each of several rounds, each warp records itself in a log in the order of turns, and the lanes of one
 // atomic get tickets.
 TEST(Machine, ScheduleSeedPermutesWarpsAndLanes) {
-  const char* kRounds = R"(
-.visible .entry rounds(.param .u64 log)
-{
-  .reg .pred %p;
-  .reg .b32 %r<9>;
-  .reg .b64 %rd<5>;
+  const std::string kRounds = kernel(".param .u64 log", R"(
   .shared .align 4 .u32 s_next;
   ld.param.u64 %rd1, [log];
   mov.u32 %r1, %tid.x;
@@ -647,14 +583,13 @@ again:
   add.u32 %r2, %r2, 1;
   setp.lt.u32 %p, %r2, 3;
   @%p bra again;
-  ret;
-})";
+)");
   const auto rounds = [&](std::uint64_t seed, std::uint32_t mode = kFast) {
     TestDevice t(kRounds);
     t.device.set_mode(mode);
     t.device.set_schedule(seed);
     auto log = t.array<int>(3 * 256, -1);
-    t.launch("rounds", 1, 256, log);
+    t.launch("k", 1, 256, log);
     std::vector<std::vector<int>> each;
     for (int k = 0; k < 3; ++k) each.emplace_back(log.data() + 256 * k, log.data() + 256 * (k + 1));
     return each;
@@ -720,12 +655,7 @@ TEST(Machine, ScheduleSeedChangesTheTurnsOfBlocks) {
 // Each warp adds 1 to the word of its block `n` times, without an atomic operation: a load, an addition and a
 // store in one basic block. The block's sum in `out`. `load` and `store` are of `word`.
 std::string counting_kernel(const std::string& load, const std::string& store, const std::string& word) {
-  return R"(
-.visible .entry count(.param .u64 out, .param .u32 n)
-{
-  .reg .pred %p;
-  .reg .b32 %r<8>;
-  .reg .b64 %rd<4>;
+  return kernel(".param .u64 out, .param .u32 n", R"(
   .shared .align 4 .u32 s_sum;
   ld.param.u64 %rd1, [out];
   ld.param.u32 %r1, [n];
@@ -741,11 +671,9 @@ std::string counting_kernel(const std::string& load, const std::string& store, c
   @%p bra all;
   mov.u32 %r5, 0;
 again:
-  )" + load +
-         " %r6, [" + word + R"(];
+  )" + load + " %r6, [" + word + R"(];
   add.u32 %r6, %r6, 1;
-  )" + store +
-         " [" + word + R"(], %r6;
+  )" + store + " [" + word + R"(], %r6;
   add.u32 %r5, %r5, 1;
   setp.lt.u32 %p, %r5, %r1;
   @%p bra again;
@@ -754,23 +682,20 @@ all:
   setp.ne.u32 %p, %r2, 0;
   @%p bra end;
   )" + (word == "s_sum" ? "ld.shared.u32 %r7, [s_sum];\n  st.global.u32 [%rd3], %r7;" : "") +
-         R"(
-end:
-  ret;
-})";
+                                                      "\nend:\n");
 }
 
 TEST(Machine, ChecksLetOtherWarpsRunBetweenAStrongLoadAndAStore) {
   constexpr std::uint32_t kBlocks = 12;
   constexpr int kTimes = 20, kWarps = 4;
-  const auto sums = [&](const std::string& kernel, std::uint32_t mode, std::uint64_t seed, int threads = 1) {
+  const auto sums = [&](const std::string& text, std::uint32_t mode, std::uint64_t seed, int threads = 1) {
     DeviceOptions options;
     options.host_threads = threads;
-    TestDevice t(kernel, options);
+    TestDevice t(text, options);
     t.device.set_mode(mode);
     t.device.set_schedule(seed);
     auto out = t.array<int>(kBlocks);
-    t.launch("count", kBlocks, kWarps * 32, out, kTimes);
+    t.launch("k", kBlocks, kWarps * 32, out, kTimes);
     return out.values();
   };
   const std::vector<int> right(kBlocks, kTimes * kWarps);
@@ -781,16 +706,16 @@ TEST(Machine, ChecksLetOtherWarpsRunBetweenAStrongLoadAndAStore) {
       {"ld.volatile.global.u32", "st.volatile.global.u32", "%rd3"},
   };
   for (const auto& [load, store, word] : forms) {
-    const std::string kernel = counting_kernel(load, store, word);
+    const std::string text = counting_kernel(load, store, word);
     for (const std::uint64_t seed : {0u, 1u, 2u, 3u}) {
-      const auto lost = sums(kernel, kAllChecks, seed);
+      const auto lost = sums(text, kAllChecks, seed);
       // One of the blocks may be right by chance.
       EXPECT_LE(std::ranges::count(lost, kTimes * kWarps), 1) << load << ", seed " << seed;
-      EXPECT_EQ(lost, sums(kernel, kAllChecks, seed)) << "the same in every run";
-      EXPECT_EQ(lost, sums(kernel, kAllChecks, seed, 3)) << "on any number of host threads";
-      EXPECT_EQ(sums(kernel, kAllChecks | kCounters, seed), right) << "what is counted is not interleaved";
+      EXPECT_EQ(lost, sums(text, kAllChecks, seed)) << "the same in every run";
+      EXPECT_EQ(lost, sums(text, kAllChecks, seed, 3)) << "on any number of host threads";
+      EXPECT_EQ(sums(text, kAllChecks | kCounters, seed), right) << "what is counted is not interleaved";
     }
-    EXPECT_NE(sums(kernel, kFast, 1), right) << "another schedule, without checks";
+    EXPECT_NE(sums(text, kFast, 1), right) << "another schedule, without checks";
   }
 }
 
@@ -799,12 +724,7 @@ TEST(Machine, ChecksLetOtherWarpsRunBetweenAStrongLoadAndAStore) {
 TEST(Machine, ChecksLetOtherWarpsRunBetweenTwoStrongStores) {
   for (const char* set : {"st.volatile.shared.u32 [s_flag], 1;", "red.shared.add.u32 [s_flag], 1;",
                           "atom.shared.exch.b32 %r5, [s_flag], 1;"}) {
-    const std::string kernel = std::string(R"(
-.visible .entry k(.param .u64 out)
-{
-  .reg .pred %p;
-  .reg .b32 %r<6>;
-  .reg .b64 %rd<4>;
+    const std::string text = kernel(".param .u64 out", std::string(R"(
   .shared .align 4 .b32 s_flag;
   .shared .align 4 .b32 s_data;
   mov.u32 %r1, %tid.x;
@@ -832,11 +752,10 @@ wait:
   ld.volatile.shared.u32 %r4, [s_data];
   st.global.u32 [%rd3], %r4;
 end:
-  ret;
-})";
+)");
     std::size_t n_early = 0;
     for (std::uint64_t seed = 1; seed <= 8; ++seed) {
-      TestDevice t(kernel);
+      TestDevice t(text);
       t.device.set_mode(kAllChecks);
       t.device.set_schedule(seed);
       auto out = t.array<int>(32, -1);
@@ -853,19 +772,14 @@ end:
 
 // Lanes store different values in one place. Which one stays depends on the schedule.
 TEST(Machine, AnyLaneMayBeTheLastToStoreInOnePlace) {
-  constexpr const char* kKernel = R"(
-.visible .entry k(.param .u64 out)
-{
-  .reg .b32 %r<3>;
-  .reg .b64 %rd<4>;
+  const std::string kKernel = kernel(".param .u64 out", R"(
   mov.u32 %r1, %laneid;
   ld.param.u64 %rd1, [out];
   mov.u32 %r2, %ctaid.x;
   mul.wide.u32 %rd2, %r2, 4;
   add.u64 %rd3, %rd1, %rd2;
   st.volatile.global.u32 [%rd3], %r1;
-  ret;
-})";
+)");
   const auto last = [&](std::uint64_t seed) {
     TestDevice t(kKernel);
     t.device.set_mode(kAllChecks);
@@ -881,12 +795,7 @@ TEST(Machine, AnyLaneMayBeTheLastToStoreInOnePlace) {
 
 // The most blocks that a block of a chain finds without a prefix, one after the other, when it looks back.
 int farthest_look(std::uint32_t mode, std::uint64_t seed) {
-  const char* kLookBack = R"(
-.visible .entry look_back(.param .u64 ticket, .param .u64 state, .param .u64 out)
-{
-  .reg .pred %p;
-  .reg .b32 %r<6>;
-  .reg .b64 %rd<8>;
+  const std::string kLookBack = kernel(".param .u64 ticket, .param .u64 state, .param .u64 out", R"(
   mov.u32 %r1, %tid.x;
   setp.ne.u32 %p, %r1, 0;
   @%p bra end;
@@ -919,14 +828,13 @@ found:
   add.u64 %rd7, %rd3, %rd4;
   st.global.u32 [%rd7], %r3;
 end:
-  ret;
-})";
+)");
   constexpr int kBlocks = 200;
   TestDevice t(kLookBack);
   t.device.set_mode(mode);
   t.device.set_schedule(seed);
   auto ticket = t.array<int>(1), state = t.array<int>(kBlocks), out = t.array<int>(kBlocks, -1);
-  t.launch("look_back", kBlocks, 32, ticket, state, out);
+  t.launch("k", kBlocks, 32, ticket, state, out);
   for (std::size_t b = 0; b < kBlocks; ++b)
     EXPECT_TRUE(b == 0 ? out[b] == 0 : out[b] > 0 && out[b] <= static_cast<int>(b));
   return *std::max_element(out.data(), out.data() + kBlocks);
@@ -949,11 +857,7 @@ TEST(Machine, HeldBlockMakesOthersLookFarBackInSomeSchedules) {
 // ------------------------------------------------------------------
 
 TEST(Machine, ForgedTextureDescriptorIsRefused) {
-  const char* kFetch = R"(
-.visible .entry fetch(.param .u64 handle, .param .u64 out)
-{
-  .reg .b32 %r<6>;
-  .reg .b64 %rd<5>;
+  const std::string kFetch = kernel(".param .u64 handle, .param .u64 out", R"(
   ld.param.u64 %rd1, [handle];
   ld.param.u64 %rd2, [out];
   mov.u32 %r1, %tid.x;
@@ -961,8 +865,7 @@ TEST(Machine, ForgedTextureDescriptorIsRefused) {
   mul.wide.u32 %rd3, %r1, 4;
   add.u64 %rd4, %rd2, %rd3;
   st.global.u32 [%rd4], %r2;
-  ret;
-})";
+)");
   TestDevice t(kFetch);
   t.device.set_mode(kCounters);
   std::vector<int> values(256);
@@ -975,11 +878,11 @@ TEST(Machine, ForgedTextureDescriptorIsRefused) {
   d.kind = ChannelKind::is_signed;
   auto out = t.array<int>(256);
   auto forged = t.array<TextureDescriptor>(1, d);
-  const auto refused = t.try_launch("fetch", 1, 256, forged, out);
+  const auto refused = t.try_launch("k", 1, 256, forged, out);
   EXPECT_EQ(refused.fault, Fault::illegal_address);
   EXPECT_NE(refused.text.find("this is not a texture object"), std::string::npos) << refused.text;
   auto made = t.array<TextureDescriptor>(1, d, MemoryKind::texture);
-  const auto result = t.launch("fetch", 1, 256, made, out);
+  const auto result = t.launch("k", 1, 256, made, out);
   EXPECT_EQ(out.values(), values);
   EXPECT_EQ(result.counters.global_load_sectors, 256u * 4 / 32);
   EXPECT_EQ(result.counters.global_load_requests, 8u);
@@ -987,12 +890,7 @@ TEST(Machine, ForgedTextureDescriptorIsRefused) {
 }
 
 TEST(Machine, MbarrierPhaseCountsAsBarrier) {
-  const char* kMeet = R"(
-.visible .entry meet()
-{
-  .reg .pred %p, %q;
-  .reg .b32 %r1;
-  .reg .b64 %rd1;
+  const std::string kMeet = kernel("", R"(
   .shared .align 8 .b64 s_bar;
   mov.u32 %r1, %tid.x;
   setp.eq.u32 %p, %r1, 0;
@@ -1002,22 +900,16 @@ TEST(Machine, MbarrierPhaseCountsAsBarrier) {
 again:
   mbarrier.test_wait.shared.b64 %q, [s_bar], %rd1;
   @!%q bra again;
-  ret;
-})";
+)");
   TestDevice t(kMeet);
   t.device.set_mode(kCounters);
-  EXPECT_EQ(t.launch("meet", 3, 64).counters.barriers, 3u * 2);
+  EXPECT_EQ(t.launch("k", 3, 64).counters.barriers, 3u * 2);
 }
 
 // Before PTX 6.4, and for chips before sm_70, votes and shuffles have no mask: the active lanes take part.
 std::string votes_without_sync(const char* head) {
-  return std::string(head) + R"(
-.address_size 64
-.visible .entry votes(.param .u64 data)
-{
-  .reg .pred %p, %q, %odd;
-  .reg .b32 %r<6>;
-  .reg .b64 %rd<4>;
+  return std::string(head) + "\n.address_size 64\n" + kernel(".param .u64 data", R"(
+  .reg .pred %odd;
   ld.param.u64 %rd1, [data];
   mov.u32 %r1, %tid.x;
   mul.wide.u32 %rd2, %r1, 4;
@@ -1033,15 +925,14 @@ std::string votes_without_sync(const char* head) {
   @%q add.u32 %r3, %r3, 1000;
 both:
   st.global.u32 [%rd3], %r3;
-  ret;
-})";
+)");
 }
 
 TEST(Machine, VotesWithoutSyncTakeTheActiveLanes) {
   for (const char* head : {".version 6.3\n.target sm_70", ".version 8.0\n.target sm_60"}) {
     TestDevice t(votes_without_sync(head));
     auto data = t.array<int>(32, 0);
-    t.launch("votes", 1, 32, data);
+    t.launch("k", 1, 32, data);
     for (std::size_t i = 0; i < 32; ++i) EXPECT_EQ(data[i], i % 2 != 0 ? 0xaa : 30) << head << ", lane " << i;
   }
 }
@@ -1049,18 +940,13 @@ TEST(Machine, VotesWithoutSyncTakeTheActiveLanes) {
 TEST(Machine, VotesWithoutSyncAreRefusedWherePtxHasNone) {
   TestDevice t(votes_without_sync(".version 6.4\n.target sm_70"));
   auto data = t.array<int>(32, 0);
-  const LaunchResult refused = t.try_launch("votes", {.grid = {1}, .block = {32}}, data);
+  const LaunchResult refused = t.try_launch("k", {.grid = {1}, .block = {32}}, data);
   EXPECT_EQ(refused.fault, Fault::illegal_instruction);
   EXPECT_NE(refused.text.find("from PTX 6.4 on"), std::string::npos) << refused.text;
 }
 
 TEST(Machine, VoteCombinesItsLanesInOneOperation) {
-  const char* kVotes = R"(
-.visible .entry votes(.param .u64 data)
-{
-  .reg .pred %p;
-  .reg .b32 %r<6>;
-  .reg .b64 %rd<4>;
+  const std::string kVotes = kernel(".param .u64 data", R"(
   ld.param.u64 %rd1, [data];
   mov.u32 %r1, %tid.x;
   mul.wide.u32 %rd2, %r1, 4;
@@ -1070,24 +956,19 @@ TEST(Machine, VoteCombinesItsLanesInOneOperation) {
   vote.sync.ballot.b32 %r3, %p, 0xffffffff;
   add.u32 %r4, %r2, %r3;
   st.global.u32 [%rd3], %r4;
-  ret;
-})";
+)");
   TestDevice t(kVotes);
   t.device.set_mode(kCounters | kDataflow);
   auto data = t.array<int>(32, 1);
   t.device.name_buffer(data.address, 32 * 4, 4, "data", true);
-  const Counters counters = t.launch("votes", 1, 32, data).counters;
+  const Counters counters = t.launch("k", 1, 32, data).counters;
   EXPECT_EQ(counters.work, 1u + 32) << "the vote, and an addition in each lane";
   EXPECT_EQ(counters.steps, 2u);
 }
 
 TEST(Machine, LocalMemoryIsCountedInSectors) {
-  const char* kLocal = R"(
-.visible .entry local()
-{
+  const std::string kLocal = kernel("", R"(
   .local .align 4 .b8 mine[64];
-  .reg .b32 %r<3>;
-  .reg .b64 %rd<3>;
   mov.u32 %r1, %tid.x;
   mov.u64 %rd1, mine;
   st.local.u32 [%rd1], %r1;
@@ -1095,11 +976,10 @@ TEST(Machine, LocalMemoryIsCountedInSectors) {
   mul.wide.u32 %rd2, %r2, 32;
   add.u64 %rd2, %rd1, %rd2;
   st.local.u32 [%rd2], %r1;
-  ret;
-})";
+)");
   TestDevice t(kLocal);
   t.device.set_mode(kCounters);
-  const Counters counters = t.launch("local", 1, 32).counters;
+  const Counters counters = t.launch("k", 1, 32).counters;
   EXPECT_EQ(counters.local_requests, 2u);
   EXPECT_EQ(counters.local_sectors, 4u + 8u) << "one word of all lanes; two words, each of half of the lanes";
 }
@@ -1119,19 +999,16 @@ TEST(Machine, ConstantsAreNoGlobalTraffic) {
 // Each of 70 threads stores and loads what no variable of its frame explains: the variables take 32 bytes, as
 // frames are aligned to 16. Only what L1 has no room for moves to L2.
 TEST(Machine, SpilledRegistersCountAsLocalAccesses) {
-  constexpr const char* kVariable = R"(
-.visible .entry keeps() {
+  const std::string kVariable = kernel("", R"(
   .local .align 8 .b8 mine[24];
-  .reg .b64 %rd<2>;
   mov.u64 %rd1, mine;
-  ret;
-})";
+)");
   const auto counted = [&](std::uint32_t frame) {
     TestDevice t("");
     t.device.set_mode(kCounters);
-    t.module = *t.device.load_module(
-        ".version 9.0\n.target sm_90\n.address_size 64\n" + std::string(kVariable), {{"keeps", {32, frame}}});
-    return t.launch("keeps", 2, 70);
+    t.module = *t.device.load_module(".version 9.0\n.target sm_90\n.address_size 64\n" + kVariable,
+                                     {{"k", {32, frame}}});
+    return t.launch("k", 2, 70);
   };
   const LaunchResult without = counted(24), little = counted(32 + 40);
   EXPECT_EQ(without.counters.local_requests, 0u);
@@ -1145,11 +1022,8 @@ TEST(Machine, SpilledRegistersCountAsLocalAccesses) {
 
 // The machine code has no frame, so the variable is in a register.
 TEST(Machine, LocalVariablesInRegistersCostNothing) {
-  constexpr const char* kVariable = R"(
-.visible .entry keeps(.param .u64 out) {
+  const std::string kVariable = kernel(".param .u64 out", R"(
   .local .align 4 .b8 mine[16];
-  .reg .b32 %r<4>;
-  .reg .b64 %rd<4>;
   ld.param.u64 %rd1, [out];
   ld.global.u32 %r1, [%rd1];
   mov.u64 %rd2, mine;
@@ -1159,19 +1033,17 @@ TEST(Machine, LocalVariablesInRegistersCostNothing) {
   ld.u32 %r3, [%rd3+4];
   add.u32 %r2, %r2, %r3;
   st.global.u32 [%rd1], %r2;
-  ret;
-})";
+)");
   const auto counted = [&](const ResourceTable& compiled) {
     TestDevice t("");
     t.device.set_mode(kCounters);
-    t.module = *t.device.load_module(
-        ".version 9.0\n.target sm_90\n.address_size 64\n" + std::string(kVariable), compiled);
+    t.module = *t.device.load_module(".version 9.0\n.target sm_90\n.address_size 64\n" + kVariable, compiled);
     auto out = t.array<std::uint32_t>(1, 21);
-    const LaunchResult result = t.launch("keeps", 1, 1, out);
+    const LaunchResult result = t.launch("k", 1, 1, out);
     EXPECT_EQ(out.values()[0], 42u);
     return result;
   };
-  const LaunchResult in_memory = counted({{"keeps", {32, 16}}}), in_registers = counted({{"keeps", {32, 0}}});
+  const LaunchResult in_memory = counted({{"k", {32, 16}}}), in_registers = counted({{"k", {32, 0}}});
   EXPECT_EQ(in_memory.counters.local_sectors, 2u) << "a generic access counts as one to global memory";
   EXPECT_EQ(in_memory.counters.global_load_sectors, 2u);
   EXPECT_EQ(in_registers.counters.global_load_sectors, 1u);
@@ -1195,10 +1067,7 @@ TEST(Machine, TooMuchLocalDataIsRefused) {
 }
 
 TEST(Machine, ConflictsExcludeNecessaryWavefronts) {
-  const char* kStores = R"(
-.visible .entry stores()
-{
-  .reg .b32 %r<4>;
+  const std::string kStores = kernel("", R"(
   .shared .align 16 .b8 s_data[4096];
   mov.u32 %r1, %tid.x;
   shl.b32 %r2, %r1, 4;
@@ -1209,11 +1078,10 @@ TEST(Machine, ConflictsExcludeNecessaryWavefronts) {
   shl.b32 %r2, %r1, 7;
   add.u32 %r2, %r2, %r3;
   st.shared.u32 [%r2], %r1;
-  ret;
-})";
+)");
   TestDevice t(kStores);
   t.device.set_mode(kCounters);
-  const Counters counters = t.launch("stores", 1, 32).counters;
+  const Counters counters = t.launch("k", 1, 32).counters;
   EXPECT_EQ(counters.shared_wavefronts, 4u + 32u);
   EXPECT_EQ(counters.shared_conflicts, 31u);
 }
@@ -1534,8 +1402,7 @@ TEST(Machine, LongBasicBlocksAreCountedInFull) {
 
 // --- output and failure ------------------------------------------------------------------------------------
 
-TEST(Machine, PrintfKnowsTheFormats) {
-  TestDevice t(ptx());
+TEST_F(Compiled, PrintfKnowsTheFormats) {
   testing::internal::CaptureStdout();
   t.launch("formats", 2, 2);
   const std::string text = testing::internal::GetCapturedStdout();
@@ -1553,8 +1420,7 @@ TEST(Machine, PrintfKnowsTheFormats) {
 
 // What a launch prints after its first 64 MiB is dropped. It must not be formatted, because that takes a
 // millisecond for each value with so many digits.
-TEST(Machine, PrintfFormatsOnlyWhatIsPrinted) {
-  TestDevice t(ptx());
+TEST_F(Compiled, PrintfFormatsOnlyWhatIsPrinted) {
   testing::internal::CaptureStdout();
   constexpr double kValue = 5e-324;
   constexpr int kDigits = 65536;
@@ -1570,8 +1436,7 @@ TEST(Machine, PrintfFormatsOnlyWhatIsPrinted) {
   EXPECT_GE(text.size(), std::size_t{64} << 20);
 }
 
-TEST(Machine, FailedAssertionIsReportedWithItsText) {
-  TestDevice t(ptx());
+TEST_F(Compiled, FailedAssertionIsReportedWithItsText) {
   std::vector<int> in(64, 0);
   auto d_in = t.array(in);
   t.launch("checked", 1, 64, d_in);
@@ -1582,8 +1447,7 @@ TEST(Machine, FailedAssertionIsReportedWithItsText) {
   EXPECT_NE(r.text.find("thread 40 of block 0"), std::string::npos) << r.text;
 }
 
-TEST(Machine, FaultsNameLineThreadAndObject) {
-  TestDevice t(ptx());
+TEST_F(Compiled, FaultsNameLineThreadAndObject) {
   auto out = t.array<int>(32);
   t.device.name_buffer(out.address, 128, 4, "d_out", false);
   auto r = t.try_launch("trapped", 1, 32);
@@ -1602,8 +1466,7 @@ TEST(Machine, FaultsNameLineThreadAndObject) {
       << r.text;
 }
 
-TEST(Machine, NegativeSharedIndexIsBeforeTheStart) {
-  TestDevice t(ptx());
+TEST_F(Compiled, NegativeSharedIndexIsBeforeTheStart) {
   auto out = t.array<int>(32);
   const auto r = t.try_launch("shared_past_end", 1, 32, out, -1);
   EXPECT_EQ(r.fault, Fault::illegal_address);
@@ -1688,8 +1551,7 @@ TEST(Machine, SparseMatrixOperandIsRefused) {
 }
 
 // More blocks than can be simulated; the program itself has no fault.
-TEST(Machine, TooManyBlocksAreReported) {
-  TestDevice t(ptx());
+TEST_F(Compiled, TooManyBlocksAreReported) {
   for (const Dim3& grid : {Dim3{0x7fffffff, 65535, 65535}, Dim3{0x7fffffff, 1, 1}}) {
     const auto r = t.try_launch("trapped", Shape{grid, {1, 1, 1}});
     EXPECT_EQ(r.fault, Fault::launch_timeout);
@@ -1699,8 +1561,7 @@ TEST(Machine, TooManyBlocksAreReported) {
 
 // --- reports of the host about memory
 
-TEST(Machine, ForgottenWritesCountAsUninitialised) {
-  TestDevice t(ptx());
+TEST_F(Compiled, ForgottenWritesCountAsUninitialised) {
   const auto in = t.array<int>(std::vector<int>{3, 1, 7, 0});
   auto out = t.array<int>(64, 0);
   t.launch("break_and_continue", 1, 32, in, 4, out);  // without a checker

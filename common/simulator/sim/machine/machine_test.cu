@@ -234,12 +234,6 @@ KERNEL shuffle_after_uneven_loops(int* out) {
   out[blockDim.x + i] = v;
 }
 
-KERNEL wide_shuffles(double* out, long long* out2) {
-  const int i = static_cast<int>(threadIdx.x);
-  out[i] = __shfl_down_sync(~0u, i * 1.5, 3);
-  out2[i] = __shfl_up_sync(~0u, (1ll << 40) * i, 2, 16);
-}
-
 // --- calls
 
 __device__ __noinline__ int fibonacci(int n) {
@@ -351,16 +345,6 @@ KERNEL shared_kinds(int* out) {
   __syncthreads();
   out[i] =
       s_static[n - 1 - i] + static_cast<int>(2 * s_double[i % 16]) + s_module_wide[i % 33] + ints[n - 1 - i];
-}
-
-KERNEL vectors(const int4* a, const float2* b, const uchar4* c, const double2* d, int4* out, double2* out2) {
-  const int i = static_cast<int>(threadIdx.x);
-  const int4 x = a[i];
-  const float2 y = b[i];
-  const uchar4 z = c[i];
-  const double2 w = d[i];
-  out[i] = make_int4(x.w + z.x, x.z + z.y, x.y + static_cast<int>(y.x), x.x + static_cast<int>(y.y) - z.w);
-  out2[i] = make_double2(w.y * 2, w.x + z.z);
 }
 
 KERNEL three_dimensions(int* out) {

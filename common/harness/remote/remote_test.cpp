@@ -247,14 +247,28 @@ class DevicesProcess : public testing::Test {
     if (in.get<std::uint32_t>() != 1) return std::nullopt;
     return std::move(**packet);
   }
+  // What it answers.
+  template <typename T>
+  T answer_to(PacketKind kind, const PacketWriter& body) {
+    const auto packet = ask(kind, body);
+    if (!packet) return static_cast<T>(~std::uint64_t{0});
+    PacketReader in(*packet);
+    in.get<std::uint32_t>();
+    return in.get<T>();
+  }
+  // A call that ends as it should.
+  CallResult finished(const std::function<void()>& host) {
+    CallResult result = call([&] {
+      host();
+      finish();
+    });
+    EXPECT_EQ(result.end, CallResult::End::returned);
+    return result;
+  }
   // The begin of a request about a device.
   static PacketWriter about(std::uint32_t device = 0) { return PacketWriter().put(device); }
   sim::KernelId find_put(std::uint32_t device = 0) {
-    const auto packet = ask(PacketKind::find_kernel, about(device).put_text("put"));
-    if (!packet) return ~0u;
-    PacketReader in(*packet);
-    in.get<std::uint32_t>();
-    return in.get<sim::KernelId>();
+    return answer_to<sim::KernelId>(PacketKind::find_kernel, about(device).put_text("put"));
   }
   static PacketWriter launch_of(sim::KernelId kernel, std::uint64_t address, std::uint32_t value,
                                 std::uint32_t device = 0) {
@@ -284,11 +298,7 @@ class DevicesProcess : public testing::Test {
 };
 
 TEST_F(DevicesProcess, LaunchesRequestedKernels) {
-  const CallResult result = call([&] {
-    EXPECT_EQ(launch(launch_of(find_put(), buffer_, 42)), 0u);
-    finish();
-  });
-  EXPECT_EQ(result.end, CallResult::End::returned);
+  const CallResult result = finished([&] { EXPECT_EQ(launch(launch_of(find_put(), buffer_, 42)), 0u); });
   EXPECT_EQ(result.status, lab::Status::ok);
   EXPECT_EQ(first_word(), 42u);
 }
@@ -296,7 +306,7 @@ TEST_F(DevicesProcess, LaunchesRequestedKernels) {
 // Counts of what is sent, but not the items.
 TEST_F(DevicesProcess, ReadsFewBytesOnlyInsideAllocations) {
   for (int round = 0; round < 2; ++round) {  // each call may read as much
-    const CallResult result = call([&] {
+    finished([&] {
       EXPECT_FALSE(ask(PacketKind::read, about().put(ReadRequest{0x1000, 4})));
       EXPECT_FALSE(ask(PacketKind::read, about().put(ReadRequest{buffer_ + 1020, 8})));
       EXPECT_FALSE(ask(PacketKind::read, about().put(ReadRequest{buffer_, ~std::uint64_t{0}})));
@@ -308,9 +318,7 @@ TEST_F(DevicesProcess, ReadsFewBytesOnlyInsideAllocations) {
         EXPECT_EQ(in.rest().size(), kBufferBytes);
       }
       EXPECT_FALSE(ask(PacketKind::read, about().put(ReadRequest{buffer_, 1}))) << "that was all";
-      finish();
     });
-    EXPECT_EQ(result.end, CallResult::End::returned);
     TearDown();
     SetUp();
   }
@@ -321,7 +329,7 @@ TEST_F(DevicesProcess, CountsWhatHostCodeCarriesFromOneDeviceToAnother) {
     const std::string report = devices_[device]->report_json();
     EXPECT_NE(report.find(traffic), std::string::npos) << report;
   };
-  call([&] {
+  finished([&] {
     const auto store = [&](std::uint32_t device) {
       return ask(PacketKind::store, about(device).put(buffers_[device]).put(std::uint64_t{9}));
     };
@@ -329,7 +337,6 @@ TEST_F(DevicesProcess, CountsWhatHostCodeCarriesFromOneDeviceToAnother) {
     EXPECT_TRUE(ask(PacketKind::read, about(1).put(ReadRequest{buffers_[1], 4})));
     EXPECT_TRUE(store(1));  // back to the same device
     EXPECT_TRUE(store(0));
-    finish();
   });
   has_sent(1, R"("messages":1,"bytes_sent":8)");
   has_sent(0, R"("messages":0,"bytes_sent":0)");
@@ -337,25 +344,19 @@ TEST_F(DevicesProcess, CountsWhatHostCodeCarriesFromOneDeviceToAnother) {
 
 TEST_F(DevicesProcess, StoresTakeModelledTime) {
   const double before = devices_[0]->timeline().device();
-  call([&] {
-    EXPECT_TRUE(ask(PacketKind::store, about().put(buffer_).put(std::uint32_t{9})));
-    finish();
-  });
+  finished([&] { EXPECT_TRUE(ask(PacketKind::store, about().put(buffer_).put(std::uint32_t{9}))); });
   EXPECT_GT(devices_[0]->timeline().device(), before);
 }
 
 // The time of a call ends with the last kernel or fill.
 TEST_F(DevicesProcess, FillsCountAsWorkEvenIfNothingFollows) {
   const double before = devices_[0]->timeline().work_ended();
-  call([&] {
-    EXPECT_TRUE(ask(PacketKind::fill, about().put(FillRequest{buffer_, 2, 7, 4})));
-    finish();
-  });
+  finished([&] { EXPECT_TRUE(ask(PacketKind::fill, about().put(FillRequest{buffer_, 2, 7, 4}))); });
   EXPECT_GT(devices_[0]->timeline().work_ended(), before);
 }
 
 TEST_F(DevicesProcess, FillsAndStoresOnlyInsideAllocations) {
-  const CallResult result = call([&] {
+  finished([&] {
     EXPECT_TRUE(ask(PacketKind::fill, about().put(FillRequest{buffer_, 2, 7, 4})));
     EXPECT_TRUE(ask(PacketKind::store, about().put(buffer_ + 8).put(std::uint32_t{9})));
     EXPECT_FALSE(ask(PacketKind::fill, about().put(FillRequest{buffer_, 257, 0, 4})));
@@ -363,9 +364,7 @@ TEST_F(DevicesProcess, FillsAndStoresOnlyInsideAllocations) {
     EXPECT_FALSE(ask(PacketKind::store, about().put(buffer_ + 1022).put(std::uint32_t{9})));
     EXPECT_FALSE(ask(PacketKind::store, about().put(std::uint64_t{0x1000}).put(std::uint32_t{9})));
     EXPECT_FALSE(ask(PacketKind::release, about().put(buffer_))) << "it is not theirs";
-    finish();
   });
-  EXPECT_EQ(result.end, CallResult::End::returned);
   const auto* words = reinterpret_cast<const std::uint32_t*>(buffer_);
   EXPECT_EQ(words[0], 7u);
   EXPECT_EQ(words[1], 7u);
@@ -394,25 +393,21 @@ PacketWriter operation_of(std::span<const SimOperand> operands) {
 }
 
 TEST_F(DevicesProcess, HasCodeOnEveryDevice) {
-  const CallResult result = call([&] {
+  finished([&] {
     EXPECT_EQ(launch(launch_of(find_put(0), buffers_[0], 42, 0)), 0u);
     EXPECT_EQ(launch(launch_of(find_put(1), buffers_[1], 43, 1)), 0u);
-    finish();
   });
-  EXPECT_EQ(result.end, CallResult::End::returned);
   for (std::uint32_t i = 0; i < kDevices; ++i)
     EXPECT_EQ(*reinterpret_cast<const std::uint32_t*>(buffers_[i]), 42 + i);
 }
 
 TEST_F(DevicesProcess, OperatesOnSeveralDevices) {
-  const CallResult result = call([&] {
+  finished([&] {
     for (std::uint32_t i = 0; i < kDevices; ++i)
       EXPECT_TRUE(ask(PacketKind::fill, about(i).put(FillRequest{buffers_[i], 3, i + 1, 4})));
     const std::array both{operand_of(0, buffers_[0]), operand_of(1, buffers_[1])};
     EXPECT_TRUE(ask(PacketKind::operate, operation_of(both)));
-    finish();
   });
-  EXPECT_EQ(result.end, CallResult::End::returned);
   for (std::uint32_t i = 0; i < kDevices; ++i) {
     const auto* words = reinterpret_cast<const std::uint32_t*>(buffers_[i] + 512);
     EXPECT_EQ(words[0], 3u);
@@ -478,12 +473,10 @@ TEST_F(DevicesProcess, MatchesMessages) {
     return one;
   };
   const std::array right{message(nccl::Kind::send, 0, 3), message(nccl::Kind::receive, 1, 3)};
-  const CallResult result = call([&] {
+  finished([&] {
     EXPECT_TRUE(ask(PacketKind::fill, about(0).put(FillRequest{buffers_[0], 3, 5, 4})));
     EXPECT_TRUE(ask(PacketKind::operate, operation_of(right)));
-    finish();
   });
-  EXPECT_EQ(result.end, CallResult::End::returned);
   EXPECT_EQ(*reinterpret_cast<const std::uint32_t*>(buffers_[1] + 512), 5u);
   const std::array unequal{message(nccl::Kind::send, 0, 3), message(nccl::Kind::receive, 1, 2)};
   for (const std::span<const SimOperand> wrong :
@@ -497,7 +490,7 @@ TEST_F(DevicesProcess, MatchesMessages) {
 }
 
 TEST_F(DevicesProcess, KeepsReportsAboutNccl) {
-  const CallResult result = call([&] {
+  finished([&] {
     const PacketWriter body = about(1)
                                   .put_text("nccl-mismatch")
                                   .put_text("lab.cu")
@@ -505,16 +498,14 @@ TEST_F(DevicesProcess, KeepsReportsAboutNccl) {
                                   .put_text("rank 0 \x01")
                                   .put_text("");
     for (int i = 0; i < 30; ++i) EXPECT_TRUE(ask(PacketKind::report, body));
-    finish();
   });
-  EXPECT_EQ(result.end, CallResult::End::returned);
   ASSERT_EQ(devices_[1]->findings().size(), 1u) << "the same finding is kept once";
   EXPECT_EQ(devices_[1]->findings()[0].message, "rank 0 ?");
   EXPECT_EQ(devices_[1]->findings()[0].where.at(0).line, 31u);
 }
 
 TEST_F(DevicesProcess, ReportsFailedCallsAsHints) {
-  const CallResult result = call([&] {
+  finished([&] {
     const PacketWriter body = about()
                                   .put_text("api-error")
                                   .put_text("")
@@ -522,9 +513,7 @@ TEST_F(DevicesProcess, ReportsFailedCallsAsHints) {
                                   .put_text("<<<>>> fails")
                                   .put_text("put");
     EXPECT_TRUE(ask(PacketKind::report, body));
-    finish();
   });
-  EXPECT_EQ(result.end, CallResult::End::returned);
   ASSERT_EQ(devices_[0]->findings().size(), 1u);
   EXPECT_EQ(devices_[0]->findings()[0].kind, "api-error");
   EXPECT_EQ(devices_[0]->findings()[0].kernel, "put");
@@ -555,13 +544,11 @@ TEST_F(DevicesProcess, NamesWhatCrashedHostCodeAccessed) {
 // The device's process detects a kernel's fault, whatever the other process reports, and runs no kernel after
 // it.
 TEST_F(DevicesProcess, ReportsKernelFaultsItself) {
-  const CallResult result = call([&] {
+  const CallResult result = finished([&] {
     const sim::KernelId kernel = find_put();
     EXPECT_EQ(launch(launch_of(kernel, 64, 1)), 0u) << "the other process does not see it";
     EXPECT_EQ(launch(launch_of(kernel, buffer_, 42)), 0u);
-    finish();
   });
-  EXPECT_EQ(result.end, CallResult::End::returned);
   EXPECT_EQ(result.cuda_code, 700);
   EXPECT_EQ(first_word(), 0xa5a5a5a5u);
 }
@@ -569,14 +556,12 @@ TEST_F(DevicesProcess, ReportsKernelFaultsItself) {
 // What a kernel does must not reach the other process during the call: neither by an answer nor by the time
 // that it takes.
 TEST_F(DevicesProcess, RunsKernelsAfterTheCall) {
-  const CallResult result = call([&] {
+  finished([&] {
     EXPECT_EQ(launch(launch_of(find_put(), buffer_, 42)), 0u);
     EXPECT_TRUE(ask(PacketKind::fill, about().put(FillRequest{buffer_ + 4, 1, 7, 4})));
     EXPECT_TRUE(ask(PacketKind::store, about().put(buffer_ + 8).put(std::uint32_t{9})));
     EXPECT_EQ(first_word(), 0xa5a5a5a5u);
-    finish();
   });
-  EXPECT_EQ(result.end, CallResult::End::returned);
   const auto* words = reinterpret_cast<const std::uint32_t*>(buffer_);
   EXPECT_EQ(words[0], 42u);
   EXPECT_EQ(words[1], 7u);
@@ -584,49 +569,31 @@ TEST_F(DevicesProcess, RunsKernelsAfterTheCall) {
 }
 
 TEST_F(DevicesProcess, DoesRecordedWorkBeforeItIsRead) {
-  const CallResult result = call([&] {
+  finished([&] {
     EXPECT_EQ(launch(launch_of(find_put(), buffer_, 42)), 0u);
-    const auto packet = ask(PacketKind::read, about().put(ReadRequest{buffer_, 4}));
-    ASSERT_TRUE(packet);
-    PacketReader in(*packet);
-    in.get<std::uint32_t>();
-    EXPECT_EQ(in.get<std::uint32_t>(), 42u);
+    EXPECT_EQ(answer_to<std::uint32_t>(PacketKind::read, about().put(ReadRequest{buffer_, 4})), 42u);
     EXPECT_EQ(launch(launch_of(find_put(), buffer_, 43)), 0u);
-    finish();
   });
-  EXPECT_EQ(result.end, CallResult::End::returned);
   EXPECT_EQ(first_word(), 43u);
 }
 
 // As CUDA does: the configuration is known before the kernel runs.
 TEST_F(DevicesProcess, RefusesImpossibleLaunchesAtOnce) {
-  const CallResult result = call([&] {
+  finished([&] {
     LaunchHead head;
     head.kernel = find_put();
     head.block.x = 2048;
     EXPECT_EQ(launch(about().put(head).put(buffer_).put(std::uint32_t{1})),
               static_cast<std::uint32_t>(sim::Fault::invalid_configuration));
-    finish();
   });
-  EXPECT_EQ(result.end, CallResult::End::returned);
   EXPECT_EQ(first_word(), 0xa5a5a5a5u);
 }
 
 TEST_F(DevicesProcess, ReleasedMemoryIsUsableByEarlierWorkOnly) {
-  const CallResult result = call([&] {
-    const auto free_bytes = [&] {
-      const auto packet = ask(PacketKind::free_bytes, about());
-      if (!packet) return std::uint64_t{0};
-      PacketReader in(*packet);
-      in.get<std::uint32_t>();
-      return in.get<std::uint64_t>();
-    };
+  const CallResult result = finished([&] {
+    const auto free_bytes = [&] { return answer_to<std::uint64_t>(PacketKind::free_bytes, about()); };
     const std::uint64_t before = free_bytes();
-    const auto packet = ask(PacketKind::allocate, about().put(AllocateRequest{4096}));
-    ASSERT_TRUE(packet);
-    PacketReader in(*packet);
-    in.get<std::uint32_t>();
-    const auto address = in.get<std::uint64_t>();
+    const auto address = answer_to<std::uint64_t>(PacketKind::allocate, about().put(AllocateRequest{4096}));
     EXPECT_LE(free_bytes(), before - 4096);
     EXPECT_EQ(launch(launch_of(find_put(), address, 42)), 0u);
     EXPECT_TRUE(ask(PacketKind::release, about().put(address)));
@@ -634,20 +601,15 @@ TEST_F(DevicesProcess, ReleasedMemoryIsUsableByEarlierWorkOnly) {
     EXPECT_FALSE(ask(PacketKind::find, about().put(address)));
     EXPECT_FALSE(ask(PacketKind::fill, about().put(FillRequest{address, 1, 7, 4})));
     EXPECT_GE(free_bytes(), before - 1024);
-    finish();
   });
-  EXPECT_EQ(result.end, CallResult::End::returned);
   EXPECT_EQ(result.cuda_code, 0);
 }
 
 TEST_F(DevicesProcess, EndsCallsThatRecordTooMuch) {
   const CallResult result = call([&] {
     const std::vector<std::byte> chunk(kChunkBytes);
-    const auto packet = ask(PacketKind::allocate, about().put(AllocateRequest{kChunkBytes}));
-    ASSERT_TRUE(packet);
-    PacketReader in(*packet);
-    in.get<std::uint32_t>();
-    const auto address = in.get<std::uint64_t>();
+    const auto address =
+        answer_to<std::uint64_t>(PacketKind::allocate, about().put(AllocateRequest{kChunkBytes}));
     while (ask(PacketKind::store, about().put(address).put_bytes(chunk))) {
     }
   });
@@ -795,11 +757,9 @@ TEST_F(DevicesProcess, SurvivesHostileRequests) {
             body.put(OccupancyRequest{kernel, static_cast<std::int32_t>(narrow()), number()});
             break;
           case 4: {
-            if (const auto got = ask(PacketKind::allocate, body.put(AllocateRequest{number()}))) {
-              PacketReader in(*got);
-              in.get<std::uint32_t>();
-              mine = in.get<std::uint64_t>();
-            }
+            const auto got =
+                answer_to<std::uint64_t>(PacketKind::allocate, body.put(AllocateRequest{number()}));
+            if (got != ~std::uint64_t{0}) mine = got;
             continue;
           }
           case 5: kind = PacketKind::release, body.put(address()); break;

@@ -40,7 +40,6 @@ __device__ inline void wait_for_bulk_reads() {
 // EXPECT shared-race
 // LAUNCH 1 64
 KERNEL(own_copy_without_wait) {
-  UNUSED;
   __shared__ int s_tile[64];
   fetch(&s_tile[threadIdx.x], &in[threadIdx.x]);  // OTHER
   __pipeline_commit();
@@ -51,7 +50,6 @@ KERNEL(own_copy_without_wait) {
 // EXPECT shared-race
 // LAUNCH 1 64
 KERNEL(copy_without_barrier) {
-  UNUSED;
   __shared__ int s_tile[64];
   fetch(&s_tile[threadIdx.x], &in[threadIdx.x]);  // OTHER
   __pipeline_commit();
@@ -62,7 +60,6 @@ KERNEL(copy_without_barrier) {
 // EXPECT shared-race
 // LAUNCH 1 64
 KERNEL(waits_for_one_group_too_few) {
-  UNUSED;
   __shared__ int s_tile[2][64];
   fetch(&s_tile[0][threadIdx.x], &in[threadIdx.x]);
   __pipeline_commit();
@@ -78,7 +75,6 @@ KERNEL(waits_for_one_group_too_few) {
 // EXPECT shared-race
 // LAUNCH 1 64
 KERNEL(waits_without_commit) {
-  UNUSED;
   __shared__ int s_tile[64];
   fetch(&s_tile[threadIdx.x], &in[threadIdx.x]);  // OTHER
   __pipeline_wait_prior(0);
@@ -90,7 +86,6 @@ KERNEL(waits_without_commit) {
 // EXPECT shared-race
 // LAUNCH 1 64
 KERNEL(copy_reuses_buffer) {
-  UNUSED;
   __shared__ int s_tile[64];
   int sum = 0;
   for (int round = 0; round < 3; ++round) {
@@ -106,7 +101,6 @@ KERNEL(copy_reuses_buffer) {
 // EXPECT shared-race
 // LAUNCH 1 64
 KERNEL(store_under_a_copy) {
-  UNUSED;
   __shared__ int s_tile[64];
   fetch(&s_tile[threadIdx.x], &in[threadIdx.x]);  // OTHER
   if (threadIdx.x == 5) s_tile[5] = 0;            // FAULT
@@ -119,7 +113,6 @@ KERNEL(store_under_a_copy) {
 // EXPECT uninitialised-global
 // LAUNCH 1 64
 KERNEL(copy_of_nothing) {
-  UNUSED;
   __shared__ int s_tile[64];
   fetch(&s_tile[threadIdx.x], &scratch[threadIdx.x]);  // FAULT
   __pipeline_commit();
@@ -130,7 +123,6 @@ KERNEL(copy_of_nothing) {
 // EXPECT out-of-bounds
 // LAUNCH 1 64 n 63
 KERNEL(copy_past_the_end) {
-  UNUSED;
   __shared__ int s_tile[64];
   fetch(&s_tile[threadIdx.x], &in[threadIdx.x]);  // FAULT
   __pipeline_commit();
@@ -142,7 +134,6 @@ KERNEL(copy_past_the_end) {
 // EXPECT shared-race
 // LAUNCH 1 64
 KERNEL(mbarrier_before_it_is_there) {
-  UNUSED;
   __shared__ Barrier s_barrier;
   if (threadIdx.x == 63) init(&s_barrier, 1);                   // FAULT OTHER
   if (threadIdx.x == 0) static_cast<void>(s_barrier.arrive());  // FAULT OTHER
@@ -154,7 +145,6 @@ KERNEL(mbarrier_before_it_is_there) {
 // EXPECT shared-race
 // LAUNCH 1 64
 KERNEL(arrives_too_early) {
-  UNUSED;
   __shared__ Barrier s_barrier;
   __shared__ int s_tile[64];
   if (threadIdx.x == 0) init(&s_barrier, 64);
@@ -169,7 +159,6 @@ KERNEL(arrives_too_early) {
 // EXPECT shared-race
 // LAUNCH 1 64
 KERNEL(arrives_and_does_not_wait) {
-  UNUSED;
   __shared__ Barrier s_barrier;
   __shared__ int s_tile[64];
   if (threadIdx.x == 0) init(&s_barrier, 64);
@@ -183,7 +172,6 @@ KERNEL(arrives_and_does_not_wait) {
 // EXPECT fault
 // LAUNCH 1 64
 KERNEL(mbarrier_for_too_few) {
-  UNUSED;
   __shared__ Barrier s_barrier;
   if (threadIdx.x == 0) init(&s_barrier, 48);
   __syncthreads();
@@ -198,7 +186,6 @@ KERNEL(mbarrier_for_too_few) {
 // EXPECT shared-race
 // LAUNCH 1 64
 KERNEL(bulk_copy_without_wait) {
-  UNUSED;
   __shared__ alignas(16) int s_tile[64];
   __shared__ Barrier s_barrier;
   if (threadIdx.x == 0) {
@@ -215,7 +202,6 @@ KERNEL(bulk_copy_without_wait) {
 // EXPECT shared-race
 // LAUNCH 1 64
 KERNEL(bulk_store_reuses_buffer) {
-  UNUSED;
   __shared__ alignas(16) int s_tile[64];
   s_tile[threadIdx.x] = in[threadIdx.x];
   fence_proxy_async();
@@ -232,7 +218,6 @@ KERNEL(bulk_store_reuses_buffer) {
 // EXPECT misaligned
 // LAUNCH 1 32
 KERNEL(bulk_copy_misaligned) {
-  UNUSED;
   __shared__ alignas(16) int s_tile[64];
   if (threadIdx.x == 0) {
     store_bulk(out + 1, s_tile, 64);  // FAULT
@@ -246,7 +231,6 @@ KERNEL(bulk_copy_misaligned) {
 // EXPECT nothing
 // LAUNCH 1 64
 KERNEL(own_copies) {
-  UNUSED;
   __shared__ int s_tile[64];
   for (int round = 0; round < 3; ++round) {
     fetch(&s_tile[threadIdx.x], &in[round * 64 + threadIdx.x]);
@@ -260,7 +244,6 @@ KERNEL(own_copies) {
 // EXPECT nothing
 // LAUNCH 2 64
 KERNEL(double_buffered_copies) {
-  UNUSED;
   __shared__ int s_tile[2][64];
   fetch(&s_tile[0][threadIdx.x], &in[threadIdx.x]);
   __pipeline_commit();
@@ -280,7 +263,6 @@ KERNEL(double_buffered_copies) {
 // EXPECT nothing
 // LAUNCH 2 96
 KERNEL(mbarrier_in_a_loop) {
-  UNUSED;
   __shared__ Barrier s_barrier;
   __shared__ int s_tile[96];
   if (threadIdx.x == 0) init(&s_barrier, 96);
@@ -299,7 +281,6 @@ KERNEL(mbarrier_in_a_loop) {
 // EXPECT nothing
 // LAUNCH 1 64
 KERNEL(split_arrival) {
-  UNUSED;
   __shared__ Barrier s_barrier;
   __shared__ int s_tile[64];
   if (threadIdx.x == 0) init(&s_barrier, 64);
@@ -315,7 +296,6 @@ KERNEL(split_arrival) {
 // EXPECT nothing
 // LAUNCH 1 64
 KERNEL(producer_and_consumer) {
-  UNUSED;
   __shared__ Barrier s_full, s_empty;
   __shared__ int s_tile[32];
   if (threadIdx.x == 0) {
@@ -342,7 +322,6 @@ KERNEL(producer_and_consumer) {
 // EXPECT nothing
 // LAUNCH 3 64
 KERNEL(bulk_copy_there_and_back) {
-  UNUSED;
   __shared__ alignas(16) int s_tile[64];
   __shared__ Barrier s_barrier;
   if (threadIdx.x == 0) {

@@ -8,7 +8,6 @@
 // EXPECT nothing
 // LAUNCH 8 64
 KERNEL(last_block_by_ticket) {
-  UNUSED;
   __shared__ bool s_last;
   if (threadIdx.x == 0) {
     scratch[blockIdx.x] = in[blockIdx.x];
@@ -26,10 +25,8 @@ KERNEL(last_block_by_ticket) {
 
 // A flag that is set and polled by atomics, with a fence on both sides.
 // EXPECT nothing
-// LAUNCH 8 32
+// LAUNCH 8 1
 KERNEL(polls_by_adding_nothing_with_fences) {
-  UNUSED;
-  if (threadIdx.x != 0) return;
   int before = 0;
   if (blockIdx.x > 0) {
     while (atomicAdd(&counter[blockIdx.x - 1], 0u) == 0) {
@@ -46,7 +43,6 @@ KERNEL(polls_by_adding_nothing_with_fences) {
 // EXPECT nothing
 // LAUNCH 4 64
 KERNEL(all_fence_one_counts) {
-  UNUSED;
   __shared__ bool s_last;
   scratch[blockIdx.x * 64 + threadIdx.x] = in[threadIdx.x];
   __threadfence();
@@ -61,7 +57,6 @@ KERNEL(all_fence_one_counts) {
 // EXPECT nothing
 // LAUNCH 6 64
 KERNEL(tiles_handed_on) {
-  UNUSED;
   volatile unsigned* flag = counter;
   if (blockIdx.x > 0 && threadIdx.x == 0) {
     while (flag[blockIdx.x - 1] == 0) {
@@ -83,7 +78,6 @@ KERNEL(tiles_handed_on) {
 // EXPECT nothing
 // LAUNCH 10 32
 KERNEL(look_back_by_a_warp) {
-  UNUSED;
   volatile unsigned* flag = counter;
   const int tile = static_cast<int>(blockIdx.x), lane = static_cast<int>(threadIdx.x);
   if (lane == 0) {
@@ -103,10 +97,8 @@ KERNEL(look_back_by_a_warp) {
 
 // A lock with a fence after acquiring and before releasing it.
 // EXPECT nothing
-// LAUNCH 6 32
+// LAUNCH 6 1
 KERNEL(lock_with_fences) {
-  UNUSED;
-  if (threadIdx.x != 0) return;
   while (atomicCAS(&counter[0], 0u, 1u) != 0u) {
   }
   __threadfence();
@@ -117,10 +109,8 @@ KERNEL(lock_with_fences) {
 
 // The same lock with acquire and release.
 // EXPECT nothing
-// LAUNCH 6 32
+// LAUNCH 6 1
 KERNEL(lock_with_orders) {
-  UNUSED;
-  if (threadIdx.x != 0) return;
   cuda::atomic_ref<unsigned, cuda::thread_scope_device> lock(counter[0]);
   while (lock.exchange(1u, cuda::memory_order_acquire) != 0u) {
   }
@@ -132,7 +122,6 @@ KERNEL(lock_with_orders) {
 // EXPECT nothing
 // LAUNCH 6 64
 KERNEL(ticket_lock) {
-  UNUSED;
   volatile unsigned* turn = counter + 1;
   if (threadIdx.x == 0) {
     const unsigned mine = atomicAdd(&counter[0], 1u);
@@ -151,7 +140,6 @@ KERNEL(ticket_lock) {
 // EXPECT nothing
 // LAUNCH 2 64
 KERNEL(producer_and_consumer_blocks) {
-  UNUSED;
   volatile unsigned* full = counter;
   for (unsigned round = 1; round <= 4; ++round) {
     if (blockIdx.x == 0) {
@@ -184,7 +172,6 @@ KERNEL(producer_and_consumer_blocks) {
 // EXPECT nothing
 // LAUNCH 4 64
 KERNEL(compaction_by_atomic) {
-  UNUSED;
   const unsigned gid = blockIdx.x * 64 + threadIdx.x, lane = threadIdx.x % 32;
   const bool keep = in[gid] > 50;
   const unsigned votes = __ballot_sync(kFull, keep);
@@ -198,7 +185,6 @@ KERNEL(compaction_by_atomic) {
 // EXPECT nothing
 // LAUNCH 2 64
 KERNEL(grid_stride_in_place) {
-  UNUSED;
   for (int i = static_cast<int>(blockIdx.x * 64 + threadIdx.x); i < n / 4; i += 128) {
     int4 v = reinterpret_cast<int4*>(out)[i];
     v.x += i;
@@ -212,7 +198,6 @@ KERNEL(grid_stride_in_place) {
 // EXPECT nothing
 // LAUNCH 64 32
 KERNEL(bytes_of_different_blocks) {
-  UNUSED;
   auto* bytes = reinterpret_cast<unsigned char*>(out);
   if (threadIdx.x == 0) bytes[blockIdx.x] = static_cast<unsigned char>(in[blockIdx.x]);
 }
@@ -221,7 +206,6 @@ KERNEL(bytes_of_different_blocks) {
 // EXPECT nothing
 // LAUNCH 1 128
 KERNEL(one_block_with_barriers) {
-  UNUSED;
   scratch[threadIdx.x] = in[threadIdx.x];
   __syncthreads();
   for (unsigned d = 1; d < 128; d *= 2) {
@@ -237,7 +221,6 @@ KERNEL(one_block_with_barriers) {
 // EXPECT nothing
 // LAUNCH 2 64
 KERNEL(syncwarp_orders_global_memory) {
-  UNUSED;
   int* mine = scratch + blockIdx.x * 64 + threadIdx.x / 32 * 32;
   mine[threadIdx.x % 32] = in[threadIdx.x];
   __syncwarp();
@@ -249,7 +232,6 @@ KERNEL(syncwarp_orders_global_memory) {
 // EXPECT nothing
 // LAUNCH 4 64
 KERNEL(swap_after_a_plain_look) {
-  UNUSED;
   const int mine = in[blockIdx.x * 64 + threadIdx.x];
   int old = out[0], seen;
   do {
@@ -269,7 +251,6 @@ __device__ Extremes extremes;
 // EXPECT nothing
 // LAUNCH 4 64
 KERNEL(swap_in_a_struct) {
-  UNUSED;
   __shared__ int s_most;
   if (threadIdx.x == 0) s_most = 0;
   __syncthreads();
@@ -302,7 +283,6 @@ KERNEL(swap_in_a_struct) {
 // EXPECT nothing
 // LAUNCH 12 64 cooperative
 KERNEL(barrier_that_resets_itself) {
-  UNUSED;
   volatile unsigned* const round = &counter[1];
   const unsigned n_threads = gridDim.x * 64, gid = blockIdx.x * 64 + threadIdx.x;
   for (unsigned k = 0; k < 4; ++k) {
@@ -330,7 +310,6 @@ KERNEL(barrier_that_resets_itself) {
 // EXPECT nothing
 // LAUNCH 2 64
 KERNEL(read_only_loads_before_the_write) {
-  UNUSED;
   const int gid = static_cast<int>(blockIdx.x * 64 + threadIdx.x);
   int* const own = const_cast<int*>(in) + 2 * gid;
   const int old = __ldg(own);
@@ -340,10 +319,8 @@ KERNEL(read_only_loads_before_the_write) {
 
 // A vector sets flags of one byte, or of two bytes, for several blocks, each of which waits for its own flag.
 // EXPECT nothing
-// LAUNCH 9 32
+// LAUNCH 9 1
 KERNEL(flags_set_by_a_vector) {
-  UNUSED;
-  if (threadIdx.x != 0) return;
   if (blockIdx.x == 0) {
     for (int k = 1; k < 9; ++k) scratch[k] = in[k];
     __threadfence();
@@ -369,7 +346,6 @@ KERNEL(flags_set_by_a_vector) {
 // EXPECT nothing
 // LAUNCH 1 192
 KERNEL(byte_flags_read_as_a_word) {
-  UNUSED;
   if (threadIdx.x % 32 != 0) return;
   const unsigned warp = threadIdx.x / 32;
   auto* flag = reinterpret_cast<volatile unsigned char*>(counter);

@@ -9,7 +9,6 @@ namespace cg = cooperative_groups;
 // EXPECT nothing
 // LAUNCH 1 128
 KERNEL(hillis_steele_two_barriers) {
-  UNUSED;
   __shared__ int s_data[128];
   const unsigned tid = threadIdx.x;
   s_data[tid] = in[tid];
@@ -27,7 +26,6 @@ KERNEL(hillis_steele_two_barriers) {
 // EXPECT nothing
 // LAUNCH 1 64
 KERNEL(blelloch_with_padding) {
-  UNUSED;
   __shared__ int s_data[128 + 4];
   const auto place = [](unsigned i) { return i + i / 32; };
   const unsigned tid = threadIdx.x;
@@ -57,7 +55,6 @@ KERNEL(blelloch_with_padding) {
 // EXPECT nothing
 // LAUNCH 1 64
 KERNEL(warp_synchronous_with_syncwarp) {
-  UNUSED;
   __shared__ int s_data[64];
   const unsigned tid = threadIdx.x;
   s_data[tid] = in[tid];
@@ -78,7 +75,6 @@ KERNEL(warp_synchronous_with_syncwarp) {
 // EXPECT nothing
 // LAUNCH 1 64
 KERNEL(volatile_with_syncwarp) {
-  UNUSED;
   __shared__ int s_data[64];
   const unsigned tid = threadIdx.x;
   s_data[tid] = in[tid];
@@ -99,7 +95,6 @@ KERNEL(volatile_with_syncwarp) {
 // EXPECT nothing
 // LAUNCH 1 32
 KERNEL(syncwarp_of_exactly_those) {
-  UNUSED;
   __shared__ int s_data[32];
   const unsigned lane = threadIdx.x;
   s_data[lane] = in[lane];
@@ -112,7 +107,6 @@ KERNEL(syncwarp_of_exactly_those) {
 // EXPECT nothing
 // LAUNCH 1 64
 KERNEL(cooperative_tiles) {
-  UNUSED;
   __shared__ int s_data[64];
   const auto tile = cg::tiled_partition<16>(cg::this_thread_block());
   s_data[threadIdx.x] = in[threadIdx.x];
@@ -129,7 +123,6 @@ KERNEL(cooperative_tiles) {
 // EXPECT nothing
 // LAUNCH 1 64
 KERNEL(coalesced_group) {
-  UNUSED;
   if (in[threadIdx.x] > 40) {
     const auto group = cg::coalesced_threads();
     int value = in[threadIdx.x];
@@ -141,7 +134,6 @@ KERNEL(coalesced_group) {
 // EXPECT nothing
 // LAUNCH 2 128
 KERNEL(shared_histogram) {
-  UNUSED;
   __shared__ unsigned s_bins[32];
   if (threadIdx.x < 32) s_bins[threadIdx.x] = 0;
   __syncthreads();
@@ -154,7 +146,6 @@ KERNEL(shared_histogram) {
 // EXPECT nothing
 // LAUNCH 1 64
 KERNEL(private_histograms) {
-  UNUSED;
   __shared__ unsigned char s_bins[64][8];
   for (int b = 0; b < 8; ++b) s_bins[threadIdx.x][b] = 0;
   for (int k = 0; k < 16; ++k) s_bins[threadIdx.x][in[threadIdx.x * 16 + k] & 7]++;
@@ -170,7 +161,6 @@ KERNEL(private_histograms) {
 // EXPECT nothing
 // LAUNCH 1 64
 KERNEL(bytes_side_by_side) {
-  UNUSED;
   __shared__ unsigned char s_flags[64];
   s_flags[threadIdx.x] = static_cast<unsigned char>(threadIdx.x);
   s_flags[threadIdx.x] += 1;
@@ -186,7 +176,6 @@ KERNEL(bytes_side_by_side) {
 // EXPECT nothing
 // LAUNCH 1 64
 KERNEL(producer_and_consumer) {
-  UNUSED;
   __shared__ int s_data[32];
   if (threadIdx.x < 32) {
     for (int round = 0; round < 4; ++round) {
@@ -207,7 +196,6 @@ KERNEL(producer_and_consumer) {
 // EXPECT nothing
 // LAUNCH 1 128
 KERNEL(named_barrier_per_team) {
-  UNUSED;
   __shared__ int s_data[128];
   const unsigned team = threadIdx.x / 64;
   s_data[threadIdx.x] = in[threadIdx.x];
@@ -224,7 +212,6 @@ KERNEL(named_barrier_per_team) {
 // EXPECT nothing
 // LAUNCH 1 64
 KERNEL(shared_flag_with_fences) {
-  UNUSED;
   __shared__ volatile int s_flag;
   __shared__ int s_value;
   if (threadIdx.x == 0) s_flag = 0;
@@ -246,7 +233,6 @@ KERNEL(shared_flag_with_fences) {
 // EXPECT nothing
 // LAUNCH 1 64
 KERNEL(barrier_votes) {
-  UNUSED;
   const int any = __syncthreads_or(in[threadIdx.x] > 50);
   const int n_high = __syncthreads_count(in[threadIdx.x] > 50);
   const int all = __syncthreads_and(in[threadIdx.x] >= 0);
@@ -257,7 +243,6 @@ KERNEL(barrier_votes) {
 // EXPECT nothing
 // LAUNCH 2 96 n 130
 KERNEL(early_exit_without_barrier) {
-  UNUSED;
   const int gid = static_cast<int>(blockIdx.x * 96 + threadIdx.x);
   if (gid >= n) return;
   out[gid] = in[gid] + 1;
@@ -267,7 +252,6 @@ KERNEL(early_exit_without_barrier) {
 // EXPECT nothing
 // LAUNCH 1 96
 KERNEL(exit_after_last_barrier) {
-  UNUSED;
   __shared__ int s_data[96];
   s_data[threadIdx.x] = in[threadIdx.x];
   __syncthreads();
@@ -279,7 +263,6 @@ KERNEL(exit_after_last_barrier) {
 // EXPECT nothing
 // LAUNCH 4 64
 KERNEL(barrier_in_uniform_branch) {
-  UNUSED;
   __shared__ int s_data[64];
   int value = in[threadIdx.x];
   if (blockIdx.x % 2 == 0) {
@@ -300,7 +283,6 @@ KERNEL(barrier_in_uniform_branch) {
 // EXPECT nothing
 // LAUNCH 1 64
 KERNEL(late_at_the_barrier) {
-  UNUSED;
   __shared__ int s_sum;
   __shared__ unsigned s_lock;
   if (threadIdx.x == 0) {
@@ -326,7 +308,6 @@ KERNEL(late_at_the_barrier) {
 // EXPECT nothing
 // LAUNCH 1 256
 KERNEL(partial_warp_reduction) {
-  UNUSED;
   __shared__ int s_total[8];
   const unsigned lane = threadIdx.x % 32, warp = threadIdx.x / 32;
   int sum = in[threadIdx.x];
@@ -344,7 +325,6 @@ KERNEL(partial_warp_reduction) {
 // EXPECT nothing
 // LAUNCH 1 32 n 20
 KERNEL(shuffle_with_ballot_mask) {
-  UNUSED;
   const int lane = static_cast<int>(threadIdx.x);
   const unsigned mask = __ballot_sync(kFull, lane < n);
   if (lane < n) {
@@ -361,7 +341,6 @@ KERNEL(shuffle_with_ballot_mask) {
 // EXPECT nothing
 // LAUNCH 1 64
 KERNEL(warp_aggregated) {
-  UNUSED;
   __shared__ unsigned s_bins[4];
   if (threadIdx.x < 4) s_bins[threadIdx.x] = 0;
   __syncthreads();
@@ -378,7 +357,6 @@ KERNEL(warp_aggregated) {
 // EXPECT nothing
 // LAUNCH 1 32
 KERNEL(masks_of_both_branches) {
-  UNUSED;
   const unsigned lane = threadIdx.x;
   int value = in[lane];
   if (lane < 12)
@@ -392,7 +370,6 @@ KERNEL(masks_of_both_branches) {
 // EXPECT nothing
 // LAUNCH 1 128
 KERNEL(buffer_changes_shape) {
-  UNUSED;
   __shared__ int4 s_data[32];
   if (threadIdx.x < 32) s_data[threadIdx.x] = reinterpret_cast<const int4*>(in)[threadIdx.x];
   __syncthreads();
@@ -418,7 +395,6 @@ struct Padded {
 // EXPECT nothing
 // LAUNCH 1 64
 KERNEL(padded_structures) {
-  UNUSED;
   __shared__ Padded s_items[64];
   Padded mine[2];
   mine[in[threadIdx.x] & 1] = Padded{'a', in[threadIdx.x], 2, 0.5};
@@ -432,7 +408,6 @@ KERNEL(padded_structures) {
 // EXPECT nothing
 // LAUNCH 1 32
 KERNEL(guarded_division) {
-  UNUSED;
   const int by = static_cast<int>(threadIdx.x % 8);
   out[threadIdx.x] = by != 0 ? in[threadIdx.x] / by : 1.0f / static_cast<float>(by) > 1.0f;
 }
@@ -448,7 +423,6 @@ __device__ __noinline__ Triple rotated(Triple t) {
 // EXPECT nothing
 // LAUNCH 1 64
 KERNEL(local_stack) {
-  UNUSED;
   int stack[8];
   int top = 0;
   for (int k = 0; k < (in[threadIdx.x] & 7); ++k) stack[top++] = k;
@@ -462,7 +436,6 @@ KERNEL(local_stack) {
 // EXPECT nothing
 // LAUNCH 1 128
 KERNEL(many_readers_then_writer) {
-  UNUSED;
   __shared__ int s_pivot;
   int sum = 0;
   for (int round = 0; round < 4; ++round) {
@@ -478,7 +451,6 @@ KERNEL(many_readers_then_writer) {
 // EXPECT nothing
 // LAUNCH 2 64 shared 512
 KERNEL(pointers_into_several_arrays) {
-  UNUSED;
   extern __shared__ int s_dynamic[];
   __shared__ int s_even[64], s_odd[64];
   __shared__ int2 s_pairs[32];
@@ -500,7 +472,6 @@ KERNEL(pointers_into_several_arrays) {
 // EXPECT nothing
 // LAUNCH 2 64 n 100
 KERNEL(discarded_reads_of_what_nobody_wrote) {
-  UNUSED;
   __shared__ int s_data[65];
   const int gid = static_cast<int>(blockIdx.x * 64 + threadIdx.x);
   if (gid < n) s_data[threadIdx.x] = in[gid];

@@ -8,7 +8,6 @@
 // EXPECT out-of-bounds
 // LAUNCH 4 64 n 200
 KERNEL(erratum_1_guard_with_tid) {
-  UNUSED;
   const unsigned tid = threadIdx.x;
   int* data = out + blockIdx.x * 64;
   if (tid >= static_cast<unsigned>(n)) return;
@@ -22,7 +21,6 @@ KERNEL(erratum_1_guard_with_tid) {
 // EXPECT exit-before-barrier
 // LAUNCH 1 64 n 50
 KERNEL(erratum_2_returns_before_barrier) {
-  UNUSED;
   const unsigned tid = threadIdx.x, idx = blockIdx.x * 64 + tid;
   int* data = out + blockIdx.x * 64;
   if (idx > static_cast<unsigned>(n)) return;  // OTHER
@@ -37,7 +35,6 @@ KERNEL(erratum_2_returns_before_barrier) {
 // EXPECT out-of-bounds
 // LAUNCH 4 64 n 200
 KERNEL(erratum_3_partner_past_end) {
-  UNUSED;
   const unsigned tid = threadIdx.x, idx = blockIdx.x * 64 + tid;
   int* data = out + blockIdx.x * 64;
   for (unsigned stride = 1; stride < 64; stride *= 2) {
@@ -50,7 +47,6 @@ KERNEL(erratum_3_partner_past_end) {
 // EXPECT shared-race
 // LAUNCH 1 256
 KERNEL(erratum_4_scan_in_place) {
-  UNUSED;
   __shared__ int s_data[256];
   const unsigned tid = threadIdx.x;
   s_data[tid] = in[tid];
@@ -66,7 +62,6 @@ KERNEL(erratum_4_scan_in_place) {
 // EXPECT out-of-bounds-shared
 // LAUNCH 1 64
 KERNEL(erratum_6_down_sweep) {
-  UNUSED;
   __shared__ int s_data[64];
   const unsigned k = threadIdx.x;
   s_data[k] = in[k];
@@ -86,7 +81,6 @@ KERNEL(erratum_6_down_sweep) {
 // EXPECT nothing
 // LAUNCH 1 64 n 50
 KERNEL(erratum_14_guard_with_unpadded_n) {
-  UNUSED;
   __shared__ int s_data[64];
   const unsigned k = threadIdx.x, n_items = static_cast<unsigned>(n), padded_n = 64;
   s_data[k] = k < n_items ? in[k] : 0;

@@ -19,7 +19,6 @@ constexpr auto kRelaxed = cuda::memory_order_relaxed;
 // REASON no barrier or __syncwarp() between them, and lanes of a warp need not run in step
 // LAUNCH 1 64
 KERNEL(relaxed_warp_reduction) {
-  UNUSED;
   __shared__ int s_data[64];
   const unsigned tid = threadIdx.x;
   s_data[tid] = in[tid];
@@ -37,7 +36,6 @@ KERNEL(relaxed_warp_reduction) {
 // EXPECT shared-race
 // LAUNCH 1 32
 KERNEL(relaxed_warp_scan_in_a_loop) {
-  UNUSED;
   __shared__ int s_data[32];
   const unsigned lane = threadIdx.x;
   int value = in[lane];
@@ -54,7 +52,6 @@ KERNEL(relaxed_warp_scan_in_a_loop) {
 // REASON no barrier or __syncwarp() between them, and lanes of a warp need not run in step
 // LAUNCH 1 32
 KERNEL(lane_with_the_first_ticket) {
-  UNUSED;
   __shared__ int s_count;
   if (threadIdx.x == 0) s_count = 0;
   __syncwarp();
@@ -67,7 +64,6 @@ KERNEL(lane_with_the_first_ticket) {
 // REASON atomic and volatile accesses of 8 and of 4 bytes are not atomic towards each other
 // LAUNCH 1 64
 KERNEL(counters_in_pairs) {
-  UNUSED;
   __shared__ unsigned long long s_pair;
   if (threadIdx.x == 0) s_pair = 0;
   __syncthreads();
@@ -83,7 +79,6 @@ KERNEL(counters_in_pairs) {
 // REASON no barrier or __syncwarp() between them
 // LAUNCH 1 64
 KERNEL(volatile_broadcast) {
-  UNUSED;
   __shared__ volatile int s_sum[2];
   int value = in[threadIdx.x];
   for (unsigned d = 16; d > 0; d /= 2) value += __shfl_down_sync(kFull, value, d);
@@ -94,7 +89,6 @@ KERNEL(volatile_broadcast) {
 // EXPECT global-race
 // LAUNCH 2 32
 KERNEL(volatile_broadcast_in_global_memory) {
-  UNUSED;
   volatile int* const sums = out;
   if (threadIdx.x == 0) sums[blockIdx.x] = in[blockIdx.x];    // OTHER
   scratch[blockIdx.x * 32 + threadIdx.x] = sums[blockIdx.x];  // FAULT
@@ -104,7 +98,6 @@ KERNEL(volatile_broadcast_in_global_memory) {
 // EXPECT shared-race
 // LAUNCH 1 32
 KERNEL(sequential_broadcast) {
-  UNUSED;
   __shared__ int s_value;
   if (threadIdx.x == 0) Ref(s_value).store(in[0]);  // OTHER
   out[threadIdx.x] = Ref(s_value).load();           // FAULT
@@ -113,7 +106,6 @@ KERNEL(sequential_broadcast) {
 // EXPECT shared-race
 // LAUNCH 1 32
 KERNEL(broadcast_by_exchange) {
-  UNUSED;
   __shared__ int s_value;
   if (threadIdx.x == 3) atomicExch(&s_value, in[3]);  // OTHER
   out[threadIdx.x] = Ref(s_value).load(kRelaxed);     // FAULT
@@ -123,7 +115,6 @@ KERNEL(broadcast_by_exchange) {
 // EXPECT shared-race
 // LAUNCH 1 32
 KERNEL(leader_adds_before_others_read) {
-  UNUSED;
   __shared__ int s_count[4];
   const unsigned lane = threadIdx.x;
   if (lane < 4) s_count[lane] = 0;
@@ -138,7 +129,6 @@ KERNEL(leader_adds_before_others_read) {
 // EXPECT shared-race
 // LAUNCH 1 32
 KERNEL(total_of_tickets_read_too_early) {
-  UNUSED;
   __shared__ int s_count;
   if (threadIdx.x == 0) s_count = 0;
   __syncwarp();
@@ -150,7 +140,6 @@ KERNEL(total_of_tickets_read_too_early) {
 // EXPECT shared-race
 // LAUNCH 1 32
 KERNEL(adds_to_what_a_lane_has_just_cleared) {
-  UNUSED;
   __shared__ int s_sum;
   if (threadIdx.x == 5) Ref(s_sum).store(0, kRelaxed);  // OTHER
   atomicAdd(&s_sum, in[threadIdx.x]);                   // FAULT
@@ -161,7 +150,6 @@ KERNEL(adds_to_what_a_lane_has_just_cleared) {
 // EXPECT shared-race
 // LAUNCH 1 32
 KERNEL(flag_set_just_after_it_was_cleared) {
-  UNUSED;
   __shared__ int s_found;
   if (threadIdx.x == 0) Ref(s_found).store(0, kRelaxed);          // OTHER
   if (in[threadIdx.x] % 3 == 1) Ref(s_found).store(1, kRelaxed);  // FAULT
@@ -173,7 +161,6 @@ KERNEL(flag_set_just_after_it_was_cleared) {
 // EXPECT shared-race
 // LAUNCH 1 32
 KERNEL(flag_looked_at_once) {
-  UNUSED;
   __shared__ volatile int s_found;
   if (threadIdx.x == 0) s_found = 0;
   __syncwarp();
@@ -184,7 +171,6 @@ KERNEL(flag_looked_at_once) {
 // EXPECT shared-race
 // LAUNCH 1 32
 KERNEL(relaxed_broadcast_to_lanes_outside_of_the_mask) {
-  UNUSED;
   __shared__ int s_value;
   if (threadIdx.x == 0) Ref(s_value).store(in[0], kRelaxed);  // OTHER
   __syncwarp(threadIdx.x < 16 ? 0x0000ffffu : 0xffff0000u);
@@ -197,7 +183,6 @@ KERNEL(relaxed_broadcast_to_lanes_outside_of_the_mask) {
 // EXPECT nothing
 // LAUNCH 1 32
 KERNEL(lock_released_by_a_store) {
-  UNUSED;
   __shared__ int s_lock, s_sum;
   if (threadIdx.x == 0) s_lock = s_sum = 0;
   __syncthreads();
@@ -216,7 +201,6 @@ KERNEL(lock_released_by_a_store) {
 // EXPECT nothing
 // LAUNCH 1 32
 KERNEL(producing_and_consuming_lanes) {
-  UNUSED;
   __shared__ int s_full, s_value, s_plain;
   if (threadIdx.x == 0) s_full = 0;
   __syncthreads();
@@ -243,7 +227,6 @@ KERNEL(producing_and_consuming_lanes) {
 // EXPECT nothing
 // LAUNCH 1 32
 KERNEL(lanes_wait_for_a_volatile_flag) {
-  UNUSED;
   __shared__ volatile int s_full, s_value;
   if (threadIdx.x == 0) s_full = 0;
   __syncthreads();
@@ -260,7 +243,6 @@ KERNEL(lanes_wait_for_a_volatile_flag) {
 // EXPECT nothing
 // LAUNCH 1 32
 KERNEL(waits_for_others_and_tells_them) {
-  UNUSED;
   __shared__ volatile int s_full, s_value;
   if (threadIdx.x == 0) s_full = 0;
   __syncthreads();
@@ -280,7 +262,6 @@ KERNEL(waits_for_others_and_tells_them) {
 // EXPECT nothing
 // LAUNCH 1 32
 KERNEL(waits_by_adding_nothing) {
-  UNUSED;
   __shared__ int s_full;
   __shared__ volatile int s_value;
   if (threadIdx.x == 0) s_full = 0;
@@ -297,7 +278,6 @@ KERNEL(waits_by_adding_nothing) {
 // EXPECT nothing
 // LAUNCH 1 32
 KERNEL(waits_by_notification) {
-  UNUSED;
   __shared__ int s_full, s_value;
   if (threadIdx.x == 0) s_full = 0;
   __syncthreads();
@@ -314,7 +294,6 @@ KERNEL(waits_by_notification) {
 // EXPECT nothing
 // LAUNCH 1 32
 KERNEL(stops_when_one_lane_has_found_it) {
-  UNUSED;
   __shared__ volatile int s_done;
   if (threadIdx.x == 0) s_done = 0;
   __syncthreads();
@@ -329,7 +308,6 @@ KERNEL(stops_when_one_lane_has_found_it) {
 // EXPECT nothing
 // LAUNCH 1 32
 KERNEL(sets_what_is_not_set_yet) {
-  UNUSED;
   __shared__ int s_found, s_most;
   if (threadIdx.x == 0) s_found = s_most = 0;
   __syncthreads();
@@ -345,7 +323,6 @@ KERNEL(sets_what_is_not_set_yet) {
 // EXPECT nothing
 // LAUNCH 1 32
 KERNEL(places_by_tickets) {
-  UNUSED;
   __shared__ int s_count, s_kept[32];
   if (threadIdx.x == 0) s_count = 0;
   __syncwarp();
@@ -358,7 +335,6 @@ KERNEL(places_by_tickets) {
 // EXPECT nothing
 // LAUNCH 1 32
 KERNEL(lane_with_the_last_ticket) {
-  UNUSED;
   __shared__ int s_count;
   __shared__ volatile int s_values[32];
   if (threadIdx.x == 0) s_count = 0;
@@ -377,7 +353,6 @@ KERNEL(lane_with_the_last_ticket) {
 // EXPECT nothing
 // LAUNCH 1 32
 KERNEL(maximum_by_swaps) {
-  UNUSED;
   __shared__ int s_most;
   if (threadIdx.x == 0) s_most = 0;
   __syncwarp();
@@ -391,7 +366,6 @@ KERNEL(maximum_by_swaps) {
 // EXPECT nothing
 // LAUNCH 1 32
 KERNEL(vote_between_store_and_load) {
-  UNUSED;
   __shared__ volatile int s_value, s_other;
   if (threadIdx.x == 0) s_value = in[0];
   const unsigned odd = __ballot_sync(kFull, in[threadIdx.x] % 2);
@@ -404,7 +378,6 @@ KERNEL(vote_between_store_and_load) {
 // EXPECT nothing
 // LAUNCH 1 32
 KERNEL(syncwarp_of_the_two_lanes) {
-  UNUSED;
   __shared__ int s_value;
   if (threadIdx.x == 3) Ref(s_value).store(in[0], kRelaxed);
   if (threadIdx.x == 3 || threadIdx.x == 9) {
@@ -416,7 +389,6 @@ KERNEL(syncwarp_of_the_two_lanes) {
 // EXPECT nothing
 // LAUNCH 1 64
 KERNEL(tiles_exchange_relaxed_values) {
-  UNUSED;
   __shared__ int s_data[64];
   const auto tile = cg::tiled_partition<8>(cg::this_thread_block());
   for (int k = 0; k < 3; ++k) {
@@ -430,7 +402,6 @@ KERNEL(tiles_exchange_relaxed_values) {
 // EXPECT nothing
 // LAUNCH 1 32
 KERNEL(barrier_object_of_a_warp) {
-  UNUSED;
   __shared__ cuda::barrier<cuda::thread_scope_block> s_barrier;
   __shared__ int s_data[32];
   if (threadIdx.x == 0) init(&s_barrier, 32);
@@ -447,7 +418,6 @@ KERNEL(barrier_object_of_a_warp) {
 // EXPECT nothing
 // LAUNCH 1 32
 KERNEL(one_of_several_lanes) {
-  UNUSED;
   __shared__ int s_chosen;
   if (threadIdx.x == 0) s_chosen = -1;
   __syncwarp();
@@ -460,7 +430,6 @@ KERNEL(one_of_several_lanes) {
 // EXPECT nothing
 // LAUNCH 1 32
 KERNEL(lanes_look_back) {
-  UNUSED;
   __shared__ unsigned s_words[32];
   using Word = cuda::atomic_ref<unsigned, cuda::thread_scope_block>;
   const unsigned lane = threadIdx.x;
@@ -483,7 +452,6 @@ KERNEL(lanes_look_back) {
 // EXPECT nothing
 // LAUNCH 1 32
 KERNEL(lock_of_lanes_with_a_volatile_release) {
-  UNUSED;
   __shared__ unsigned s_lock;
   __shared__ int s_sum;
   if (threadIdx.x == 0) s_lock = 0, s_sum = 0;

@@ -5,7 +5,6 @@
 // EXPECT uninitialised-shared
 // LAUNCH 2 64
 KERNEL(shared_never_written) {
-  UNUSED;
   __shared__ int s_data[64];
   if (threadIdx.x < 63) s_data[threadIdx.x] = in[threadIdx.x];
   __syncthreads();
@@ -16,7 +15,6 @@ KERNEL(shared_never_written) {
 // EXPECT uninitialised-shared
 // LAUNCH 1 64
 KERNEL(shared_histogram_not_cleared) {
-  UNUSED;
   __shared__ unsigned s_bins[16];
   atomicAdd(&s_bins[in[threadIdx.x] & 15], 1u);  // FAULT
   __syncthreads();
@@ -27,7 +25,6 @@ KERNEL(shared_histogram_not_cleared) {
 // EXPECT uninitialised-shared
 // LAUNCH 1 32 shared 256
 KERNEL(dynamic_shared_with_a_short_name) {
-  UNUSED;
   extern __shared__ int s[];
   s[threadIdx.x] = in[threadIdx.x];
   __syncthreads();
@@ -37,7 +34,6 @@ KERNEL(dynamic_shared_with_a_short_name) {
 // EXPECT uninitialised-global
 // LAUNCH 2 64
 KERNEL(global_never_written) {
-  UNUSED;
   const unsigned gid = blockIdx.x * 64 + threadIdx.x;
   out[gid] = scratch[gid];  // FAULT
 }
@@ -46,14 +42,12 @@ KERNEL(global_never_written) {
 // EXPECT uninitialised-global
 // LAUNCH 2 64
 KERNEL(global_histogram_not_cleared) {
-  UNUSED;
   atomicAdd(&scratch[in[threadIdx.x] & 15], 1);  // FAULT
 }
 
 // EXPECT uninitialised-local
 // LAUNCH 1 32
 KERNEL(local_never_written) {
-  UNUSED;
   volatile int stack[16];
   for (int k = 0; k < (in[threadIdx.x] & 7); ++k) stack[k] = k;
   out[threadIdx.x] = stack[8 + (in[threadIdx.x] & 7)];  // FAULT
@@ -63,7 +57,6 @@ KERNEL(local_never_written) {
 // EXPECT uninitialised-shared
 // LAUNCH 1 64
 KERNEL(selected_value_never_written) {
-  UNUSED;
   __shared__ int s_data[64];
   if (threadIdx.x < 32) s_data[threadIdx.x] = in[threadIdx.x];
   __syncthreads();
@@ -74,7 +67,6 @@ KERNEL(selected_value_never_written) {
 // EXPECT uninitialised-global
 // LAUNCH 1 64
 KERNEL(old_value_used_after_a_store) {
-  UNUSED;
   int* const mine = scratch + threadIdx.x;
   const int old = *mine;  // FAULT
   *mine = 1;
@@ -85,7 +77,6 @@ KERNEL(old_value_used_after_a_store) {
 // EXPECT uninitialised-shared
 // LAUNCH 1 32
 KERNEL(vector_element_never_written) {
-  UNUSED;
   __shared__ int4 s_data[32];
   s_data[threadIdx.x].x = s_data[threadIdx.x].y = s_data[threadIdx.x].z = in[threadIdx.x];
   __syncwarp();
@@ -96,7 +87,6 @@ KERNEL(vector_element_never_written) {
 // EXPECT uninitialised-local
 // LAUNCH 1 32
 KERNEL(one_byte_of_a_vector_written) {
-  UNUSED;
   alignas(16) volatile unsigned char bytes[16];
   bytes[in[threadIdx.x] & 3] = 1;
   const auto words = __cvta_generic_to_local(const_cast<unsigned char*>(bytes));
@@ -111,7 +101,6 @@ KERNEL(one_byte_of_a_vector_written) {
 // EXPECT nothing
 // LAUNCH 1 32
 KERNEL(padding_is_copied) {
-  UNUSED;
   __shared__ int4 s_data[32], s_copy[32];
   s_data[threadIdx.x].x = s_data[threadIdx.x].y = s_data[threadIdx.x].z = in[threadIdx.x];
   __syncwarp();
@@ -125,7 +114,6 @@ KERNEL(padding_is_copied) {
 // EXPECT uninitialised-global
 // LAUNCH 1 32
 KERNEL(copied_padding_is_read) {
-  UNUSED;
   __shared__ int4 s_data[32];
   s_data[threadIdx.x].x = s_data[threadIdx.x].y = s_data[threadIdx.x].z = in[threadIdx.x];
   __syncwarp();
@@ -137,7 +125,6 @@ KERNEL(copied_padding_is_read) {
 // EXPECT uninitialised-shared
 // LAUNCH 1 32
 KERNEL(asynchronous_copy_of_one_word_in_four) {
-  UNUSED;
   __shared__ int4 s_data[32];
   scratch[threadIdx.x * 4] = in[threadIdx.x];
   __syncwarp();
@@ -154,7 +141,6 @@ KERNEL(asynchronous_copy_of_one_word_in_four) {
 // EXPECT uninitialised-global
 // LAUNCH 1 32
 KERNEL(one_byte_of_a_counter_cleared) {
-  UNUSED;
   if (threadIdx.x == 0) *reinterpret_cast<unsigned char*>(scratch) = 0;
   __syncwarp();
   atomicAdd(scratch, 1);  // FAULT
@@ -163,7 +149,6 @@ KERNEL(one_byte_of_a_counter_cleared) {
 // EXPECT uninitialised-global
 // LAUNCH 1 32
 KERNEL(one_byte_of_a_counter_cleared_before_a_swap) {
-  UNUSED;
   int* const mine = scratch + threadIdx.x;
   *reinterpret_cast<unsigned char*>(mine) = 0;
   int seen = *reinterpret_cast<volatile int*>(mine), old;  // FAULT
@@ -176,7 +161,6 @@ KERNEL(one_byte_of_a_counter_cleared_before_a_swap) {
 // EXPECT uninitialised-shared
 // LAUNCH 1 32
 KERNEL(compares_a_word_written_in_part) {
-  UNUSED;
   __shared__ int s_data[32];
   reinterpret_cast<unsigned char*>(s_data)[4 * threadIdx.x] = 1;
   __syncwarp();
@@ -187,7 +171,6 @@ KERNEL(compares_a_word_written_in_part) {
 // EXPECT uninitialised-shared
 // LAUNCH 1 32
 KERNEL(stores_a_sum_with_a_word_written_in_part) {
-  UNUSED;
   __shared__ int s_data[32];
   reinterpret_cast<short*>(s_data)[2 * threadIdx.x] = 1;
   __syncwarp();
@@ -198,7 +181,6 @@ KERNEL(stores_a_sum_with_a_word_written_in_part) {
 // EXPECT uninitialised-local
 // LAUNCH 1 32
 KERNEL(index_from_a_word_written_in_part) {
-  UNUSED;
   alignas(8) volatile unsigned char bytes[8];
   bytes[in[threadIdx.x] & 1] = 1;
   const unsigned word = reinterpret_cast<volatile unsigned*>(bytes)[0];  // FAULT
@@ -209,7 +191,6 @@ KERNEL(index_from_a_word_written_in_part) {
 // EXPECT uninitialised-shared
 // LAUNCH 1 32
 KERNEL(shuffled_bytes_never_written) {
-  UNUSED;
   __shared__ int s_data[32], s_copy[32];
   reinterpret_cast<short*>(s_data)[2 * threadIdx.x] = 1;
   __syncwarp();
@@ -224,7 +205,6 @@ KERNEL(shuffled_bytes_never_written) {
 // EXPECT nothing
 // LAUNCH 1 32
 KERNEL(members_of_a_padded_word) {
-  UNUSED;
   __shared__ unsigned s_data[32], s_copy[32];
   auto* const bytes = reinterpret_cast<unsigned char*>(s_data);
   for (unsigned k = 0; k < 3; ++k)
@@ -248,7 +228,6 @@ KERNEL(members_of_a_padded_word) {
 // EXPECT nothing
 // LAUNCH 1 32
 KERNEL(order_of_the_upper_half) {
-  UNUSED;
   __shared__ unsigned s_data[32];
   reinterpret_cast<short*>(s_data)[2 * threadIdx.x + 1] = static_cast<short>(in[threadIdx.x] % 3);
   __syncwarp();
@@ -260,7 +239,6 @@ KERNEL(order_of_the_upper_half) {
 // EXPECT nothing
 // LAUNCH 1 32
 KERNEL(swaps_around_one_byte) {
-  UNUSED;
   auto* const word = reinterpret_cast<unsigned*>(scratch) + threadIdx.x / 4;
   if (threadIdx.x == 0) reinterpret_cast<unsigned char*>(scratch)[0] = 1;
   __syncwarp();
@@ -277,7 +255,6 @@ KERNEL(swaps_around_one_byte) {
 // EXPECT nothing
 // LAUNCH 1 32
 KERNEL(sums_in_a_padded_word) {
-  UNUSED;
   __shared__ unsigned s_data[32];
   reinterpret_cast<short*>(s_data)[2 * threadIdx.x] = static_cast<short>(in[threadIdx.x]);
   __syncwarp();
@@ -292,7 +269,6 @@ KERNEL(sums_in_a_padded_word) {
 // EXPECT uninitialised-variable
 // LAUNCH 2 64
 KERNEL(sum_never_set) {
-  UNUSED;
   int sum;
   for (int i = static_cast<int>(threadIdx.x); i < n; i += 64) sum += in[i];  // FAULT
   out[blockIdx.x * 64 + threadIdx.x] = sum;
@@ -301,7 +277,6 @@ KERNEL(sum_never_set) {
 // EXPECT uninitialised-variable
 // LAUNCH 1 32
 KERNEL(condition_never_set) {
-  UNUSED;
   int value;
   asm volatile("{ .reg .b32 unset; add.s32 %0, unset, 1; }" : "=r"(value));  // FAULT
   if (value > in[threadIdx.x]) atomicAdd(counter, 1u);
@@ -312,7 +287,6 @@ __device__ int total_of(const int* from, int n);
 // EXPECT uninitialised-variable
 // LAUNCH 1 32
 KERNEL(sum_of_a_function_never_set) {
-  UNUSED;
   out[threadIdx.x] = total_of(in, static_cast<int>(threadIdx.x) + 1) * 2;
 }
 __device__ __noinline__ int total_of(const int* from, int n) {
@@ -325,7 +299,6 @@ __device__ __noinline__ int total_of(const int* from, int n) {
 // EXPECT nothing
 // LAUNCH 1 32
 KERNEL(variable_set_where_needed) {
-  UNUSED;
   const int i = static_cast<int>(threadIdx.x), limit = in[0] & 15;
   int value, wide[2];
   bool odd;
@@ -344,7 +317,6 @@ KERNEL(variable_set_where_needed) {
 // EXPECT nothing
 // LAUNCH 1 64
 KERNEL(cleared_by_an_exchange) {
-  UNUSED;
   __shared__ unsigned s_flags[64];
   auto* const flags = reinterpret_cast<unsigned*>(scratch);
   atomicExch(&flags[threadIdx.x], 0u);
@@ -356,7 +328,6 @@ KERNEL(cleared_by_an_exchange) {
 // EXPECT uninitialised-shared
 // LAUNCH 1 64
 KERNEL(result_of_the_first_exchange) {
-  UNUSED;
   __shared__ unsigned s_flags[64];
   out[threadIdx.x] = static_cast<int>(atomicExch(&s_flags[threadIdx.x], 1u)) + 1;  // FAULT
 }

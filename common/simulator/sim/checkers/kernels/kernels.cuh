@@ -12,10 +12,9 @@
 // `in` holds n ints that the host wrote, `out` n zeros, `scratch` n uninitialised ints, `counter` 64 zeros.
 #pragma once
 
-#define KERNEL(name) \
-  extern "C" __global__ void name(const int* in, int* out, int* scratch, unsigned* counter, int n)
-#define UNUSED                                                                                           \
-  static_cast<void>(in), static_cast<void>(out), static_cast<void>(scratch), static_cast<void>(counter), \
-      static_cast<void>(n)
+#define KERNEL(name)                                                                                 \
+  extern "C" __global__ void name([[maybe_unused]] const int* in, [[maybe_unused]] int* out,         \
+                                  [[maybe_unused]] int* scratch, [[maybe_unused]] unsigned* counter, \
+                                  [[maybe_unused]] int n)
 
 inline constexpr unsigned kFull = ~0u;

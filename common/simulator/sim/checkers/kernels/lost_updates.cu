@@ -8,7 +8,6 @@
 // REASON atomicAdd
 // LAUNCH 1 256
 KERNEL(volatile_increments_of_warps) {
-  UNUSED;
   __shared__ volatile int s_count[32];
   if (threadIdx.x < 32) s_count[threadIdx.x] = 0;
   __syncthreads();
@@ -22,7 +21,6 @@ KERNEL(volatile_increments_of_warps) {
 // REASON one operation is needed here
 // LAUNCH 24 32
 KERNEL(volatile_total_of_blocks) {
-  UNUSED;
   volatile int* const total = out;
   if (threadIdx.x == 0)
     for (int k = 0; k < 8; ++k) total[0] = total[0] + in[blockIdx.x * 8 + k];  // FAULT OTHER
@@ -32,7 +30,6 @@ KERNEL(volatile_total_of_blocks) {
 // EXPECT lost-update
 // LAUNCH 1 256
 KERNEL(sequential_increments) {
-  UNUSED;
   const cuda::atomic_ref<int, cuda::thread_scope_device> total(out[0]);
   if (threadIdx.x % 32 == 0)
     for (int k = 0; k < 8; ++k) total = total + in[threadIdx.x + k];  // FAULT OTHER
@@ -42,7 +39,6 @@ KERNEL(sequential_increments) {
 // EXPECT lost-update
 // LAUNCH 1 1024
 KERNEL(maximum_by_check_and_store) {
-  UNUSED;
   __shared__ volatile int s_most[8];
   if (threadIdx.x < 8) s_most[threadIdx.x] = 0;
   __syncthreads();
@@ -56,7 +52,6 @@ KERNEL(maximum_by_check_and_store) {
 // EXPECT lost-update
 // LAUNCH 1 256
 KERNEL(addition_that_an_assignment_loses) {
-  UNUSED;
   __shared__ int s_total;
   volatile int* const total = &s_total;
   if (threadIdx.x == 0) s_total = 0;
@@ -74,7 +69,6 @@ KERNEL(addition_that_an_assignment_loses) {
 // EXPECT lost-update
 // LAUNCH 1 256
 KERNEL(volatile_counters_of_16_bits) {
-  UNUSED;
   __shared__ volatile unsigned short s_count[32];
   if (threadIdx.x < 32) s_count[threadIdx.x] = 0;
   __syncthreads();
@@ -88,7 +82,6 @@ KERNEL(volatile_counters_of_16_bits) {
 // EXPECT lost-update
 // LAUNCH 1 512
 KERNEL(one_increment_of_each_warp) {
-  UNUSED;
   __shared__ volatile int s_count;
   if (threadIdx.x == 0) s_count = 0;
   __syncthreads();
@@ -101,7 +94,6 @@ KERNEL(one_increment_of_each_warp) {
 // EXPECT lost-update
 // LAUNCH 1 512
 KERNEL(total_to_which_most_add_nothing) {
-  UNUSED;
   __shared__ volatile int s_total;
   if (threadIdx.x == 0) s_total = 0;
   __syncthreads();
@@ -114,7 +106,6 @@ KERNEL(total_to_which_most_add_nothing) {
 // EXPECT lost-update
 // LAUNCH 1 512
 KERNEL(total_under_a_broken_lock) {
-  UNUSED;
   __shared__ volatile int s_locked, s_total;
   if (threadIdx.x == 0) s_locked = 0, s_total = 0;
   __syncthreads();
@@ -136,7 +127,6 @@ KERNEL(total_under_a_broken_lock) {
 // EXPECT nothing
 // LAUNCH 1 256
 KERNEL(every_warp_sets_the_same_flag) {
-  UNUSED;
   __shared__ volatile int s_found, s_state;
   if (threadIdx.x == 0) s_found = 0, s_state = 0;
   __syncthreads();
@@ -151,7 +141,6 @@ KERNEL(every_warp_sets_the_same_flag) {
 // EXPECT nothing
 // LAUNCH 1 256
 KERNEL(resets_after_a_barrier) {
-  UNUSED;
   __shared__ volatile int s_changed;
   if (threadIdx.x == 0) s_changed = 0;
   __syncthreads();
@@ -170,7 +159,6 @@ KERNEL(resets_after_a_barrier) {
 // EXPECT nothing
 // LAUNCH 1 128
 KERNEL(filter_lock) {
-  UNUSED;
   __shared__ volatile int s_level[4], s_victim[4], s_total;
   if (threadIdx.x < 4) s_level[threadIdx.x] = 0, s_victim[threadIdx.x] = 0;
   if (threadIdx.x == 0) s_total = 0;
@@ -206,7 +194,6 @@ KERNEL(filter_lock) {
 // EXPECT nothing
 // LAUNCH 8 64
 KERNEL(lock_that_looks_before_it_swaps) {
-  UNUSED;
   volatile unsigned* const lock = counter;
   volatile int* const total = out;
   if (threadIdx.x % 32 == 0)
@@ -221,12 +208,10 @@ KERNEL(lock_that_looks_before_it_swaps) {
 }
 
 // EXPECT nothing
-// LAUNCH 6 32
+// LAUNCH 6 1
 KERNEL(sequence_lock) {
-  UNUSED;
   const cuda::atomic_ref<unsigned, cuda::thread_scope_device> sequence(counter[0]);
   volatile int* const data = scratch;
-  if (threadIdx.x != 0) return;
   if (blockIdx.x == 0) {
     for (int k = 1; k < 16; ++k) {
       sequence.store(sequence.load(cuda::memory_order_relaxed) + 1, cuda::memory_order_relaxed);
@@ -248,11 +233,9 @@ KERNEL(sequence_lock) {
 
 // Each block writes its own word twice, and reads those of the blocks before it.
 // EXPECT nothing
-// LAUNCH 24 32
+// LAUNCH 24 1
 KERNEL(state_words_of_a_look_back) {
-  UNUSED;
   auto* const state = reinterpret_cast<volatile unsigned long long*>(out);
-  if (threadIdx.x != 0) return;
   const unsigned tile = atomicAdd(counter, 1u);
   const auto own = static_cast<unsigned long long>(in[tile]);
   if (state[tile] != 0) return;
@@ -272,7 +255,6 @@ KERNEL(state_words_of_a_look_back) {
 // EXPECT nothing
 // LAUNCH 12 64
 KERNEL(total_that_is_handed_on) {
-  UNUSED;
   volatile unsigned* const turn = counter;
   volatile int* const total = out;
   if (threadIdx.x == 0) {

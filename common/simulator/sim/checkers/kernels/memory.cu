@@ -5,7 +5,6 @@
 // EXPECT out-of-bounds
 // LAUNCH 4 64 n 250
 KERNEL(no_guard) {
-  UNUSED;
   const unsigned gid = blockIdx.x * 64 + threadIdx.x;
   out[gid] = in[gid];  // FAULT
 }
@@ -13,7 +12,6 @@ KERNEL(no_guard) {
 // EXPECT out-of-bounds
 // LAUNCH 4 64 n 250
 KERNEL(guard_off_by_one) {
-  UNUSED;
   const int gid = static_cast<int>(blockIdx.x * 64 + threadIdx.x);
   if (gid <= n) out[gid] = 1;  // FAULT
 }
@@ -21,14 +19,12 @@ KERNEL(guard_off_by_one) {
 // EXPECT out-of-bounds
 // LAUNCH 1 32
 KERNEL(before_the_start) {
-  UNUSED;
   out[threadIdx.x] = in[static_cast<int>(threadIdx.x) - 1];  // FAULT
 }
 
 // EXPECT written-input
 // LAUNCH 1 64 task
 KERNEL(input_restored) {
-  UNUSED;
   volatile int* cell = const_cast<int*>(in) + threadIdx.x;
   const int item = *cell;
   *cell = 0;  // FAULT
@@ -39,14 +35,12 @@ KERNEL(input_restored) {
 // EXPECT written-input
 // LAUNCH 1 32 task
 KERNEL(input_added_to) {
-  UNUSED;
   out[threadIdx.x] = atomicAdd(const_cast<int*>(in) + threadIdx.x, 0);  // FAULT
 }
 
 // EXPECT out-of-bounds-shared
 // LAUNCH 1 64
 KERNEL(shared_one_past) {
-  UNUSED;
   __shared__ int s_data[64];
   s_data[threadIdx.x] = in[threadIdx.x];
   __syncthreads();
@@ -56,21 +50,18 @@ KERNEL(shared_one_past) {
 // EXPECT division-by-zero
 // LAUNCH 1 32
 KERNEL(remainder_by_zero) {
-  UNUSED;
   out[threadIdx.x] = in[threadIdx.x] % static_cast<int>(threadIdx.x % 8);  // FAULT
 }
 
 // EXPECT division-by-zero
 // LAUNCH 1 32
 KERNEL(wide_division_by_zero) {
-  UNUSED;
   out[threadIdx.x] = static_cast<int>(1000ull / (threadIdx.x / 16ull));  // FAULT
 }
 
 // EXPECT misaligned
 // LAUNCH 1 32
 KERNEL(vector_load_misaligned) {
-  UNUSED;
   const int4 v = *reinterpret_cast<const int4*>(in + 1 + 4 * threadIdx.x);  // FAULT
   out[threadIdx.x] = v.x + v.y + v.z + v.w;
 }
@@ -79,7 +70,6 @@ KERNEL(vector_load_misaligned) {
 // EXPECT use-after-free
 // LAUNCH 1 32 free
 KERNEL(freed_buffer) {
-  UNUSED;
   out[threadIdx.x] = scratch[threadIdx.x];  // FAULT
 }
 
@@ -87,7 +77,6 @@ KERNEL(freed_buffer) {
 // EXPECT out-of-bounds
 // LAUNCH 1 32
 KERNEL(far_past_the_end) {
-  UNUSED;
   const int* p = in + 7;
   for (int k = 0; k < 3; ++k) p += 10'000'000;
   out[threadIdx.x] = p[threadIdx.x];  // FAULT
@@ -97,7 +86,6 @@ KERNEL(far_past_the_end) {
 // EXPECT out-of-bounds
 // LAUNCH 1 32
 KERNEL(far_before_the_start) {
-  UNUSED;
   out[static_cast<int>(threadIdx.x) - 32] = 1;  // FAULT
 }
 
@@ -105,7 +93,6 @@ KERNEL(far_before_the_start) {
 // EXPECT out-of-bounds-shared uninitialised-shared
 // LAUNCH 1 32
 KERNEL(into_the_next_shared_array) {
-  UNUSED;
   __shared__ int s_here[32], s_next[32];
   s_here[threadIdx.x + n / 4096] = in[threadIdx.x];  // FAULT
   __syncthreads();
@@ -118,7 +105,6 @@ KERNEL(into_the_next_shared_array) {
 // EXPECT out-of-bounds-shared
 // LAUNCH 1 32
 KERNEL(before_the_shared_array) {
-  UNUSED;
   __shared__ int s_before[32], s_here[32];
   s_before[threadIdx.x] = s_here[threadIdx.x] = in[threadIdx.x];
   __syncthreads();
@@ -132,7 +118,6 @@ __constant__ int c_table[32];
 // EXPECT written-constant
 // LAUNCH 1 32
 KERNEL(constant_written) {
-  UNUSED;
   int* cell = c_table + threadIdx.x;
   asm volatile("" : "+l"(cell));
   *cell = in[threadIdx.x];  // FAULT
@@ -144,7 +129,6 @@ KERNEL(constant_written) {
 // EXPECT out-of-bounds
 // LAUNCH 1 64
 KERNEL(read_as_a_constant) {
-  UNUSED;
   out[threadIdx.x] = in[threadIdx.x];
   int other;
   asm volatile("ld.const.u32 %0, [%1];" : "=r"(other) : "l"(out + (threadIdx.x ^ 32)));  // FAULT
@@ -154,7 +138,6 @@ KERNEL(read_as_a_constant) {
 // EXPECT out-of-bounds
 // LAUNCH 1 32
 KERNEL(read_as_a_parameter) {
-  UNUSED;
   int item;
   asm volatile("ld.param.u32 %0, [%1];" : "=r"(item) : "l"(in + threadIdx.x));  // FAULT
   out[threadIdx.x] = item;
@@ -163,6 +146,5 @@ KERNEL(read_as_a_parameter) {
 // EXPECT nothing
 // LAUNCH 1 32
 KERNEL(constants_read) {
-  UNUSED;
   out[threadIdx.x] = c_table[threadIdx.x ^ 1] + c_table[in[0] & 31];
 }

@@ -13,7 +13,6 @@ using Item = cuda::atomic_ref<int, cuda::thread_scope_device>;
 // EXPECT global-race
 // LAUNCH 2 32
 KERNEL(example_1_plain_flag) {
-  UNUSED;
   if (threadIdx.x != 0) return;
   if (blockIdx.x == 0) {
     counter[0] = 1;  // OTHER
@@ -27,7 +26,6 @@ KERNEL(example_1_plain_flag) {
 // EXPECT missing-fence
 // LAUNCH 2 32
 KERNEL(example_2_relaxed_flag) {
-  UNUSED;
   if (threadIdx.x != 0) return;
   Word flag(counter[0]);
   if (blockIdx.x == 0) {
@@ -44,7 +42,6 @@ KERNEL(example_2_relaxed_flag) {
 // EXPECT nothing
 // LAUNCH 2 32
 KERNEL(example_3_release_and_acquire) {
-  UNUSED;
   if (threadIdx.x != 0) return;
   Word flag(counter[0]);
   if (blockIdx.x == 0) {
@@ -61,7 +58,6 @@ KERNEL(example_3_release_and_acquire) {
 // EXPECT nothing
 // LAUNCH 2 32
 KERNEL(example_4_two_fences) {
-  UNUSED;
   if (threadIdx.x != 0) return;
   Word flag(counter[0]);
   if (blockIdx.x == 0) {
@@ -80,7 +76,6 @@ KERNEL(example_4_two_fences) {
 // EXPECT missing-fence
 // LAUNCH 2 32
 KERNEL(example_5_scope_of_block) {
-  UNUSED;
   if (threadIdx.x != 0) return;
   Word flag(counter[0]);
   if (blockIdx.x == 0) {
@@ -99,7 +94,6 @@ KERNEL(example_5_scope_of_block) {
 // EXPECT missing-fence
 // LAUNCH 8 32
 KERNEL(example_6_relaxed_ticket) {
-  UNUSED;
   if (threadIdx.x != 0) return;
   Word tickets(counter[0]);
   scratch[blockIdx.x] = in[blockIdx.x];  // OTHER
@@ -113,7 +107,6 @@ KERNEL(example_6_relaxed_ticket) {
 // EXPECT nothing
 // LAUNCH 8 32
 KERNEL(example_7_ticket) {
-  UNUSED;
   if (threadIdx.x != 0) return;
   Word tickets(counter[0]);
   scratch[blockIdx.x] = in[blockIdx.x];
@@ -127,7 +120,6 @@ KERNEL(example_7_ticket) {
 // EXPECT no-progress
 // LAUNCH 300 1024
 KERNEL(example_8_waits_for_a_later_block) {
-  UNUSED;
   if (threadIdx.x != 0) return;
   const unsigned b = blockIdx.x;
   if (b + 1 < gridDim.x)
@@ -140,7 +132,6 @@ KERNEL(example_8_waits_for_a_later_block) {
 // EXPECT nothing
 // LAUNCH 300 1024
 KERNEL(example_9_waits_for_an_earlier_ticket) {
-  UNUSED;
   if (threadIdx.x != 0) return;
   const unsigned ticket = Word(counter[0]).fetch_add(1, cuda::memory_order_relaxed);
   if (ticket > 0)
@@ -153,7 +144,6 @@ KERNEL(example_9_waits_for_an_earlier_ticket) {
 // EXPECT lost-update
 // LAUNCH 8 32
 KERNEL(example_10_load_and_store) {
-  UNUSED;
   if (threadIdx.x != 0) return;
   Item total(out[0]);
   for (unsigned k = blockIdx.x; k < 64; k += gridDim.x)

@@ -23,7 +23,6 @@ constexpr auto kBoth = cuda::memory_order_acq_rel;
 // EXPECT missing-fence
 // LAUNCH 8 64
 KERNEL(volatile_sums_without_fence) {
-  UNUSED;
   __shared__ bool s_last;
   volatile int* partial = scratch;
   if (threadIdx.x == 0) {
@@ -42,7 +41,6 @@ KERNEL(volatile_sums_without_fence) {
 // EXPECT missing-fence
 // LAUNCH 8 64
 KERNEL(relaxed_sums_without_fence) {
-  UNUSED;
   __shared__ bool s_last;
   auto* partial = reinterpret_cast<unsigned*>(scratch);
   if (threadIdx.x == 0) {
@@ -57,10 +55,8 @@ KERNEL(relaxed_sums_without_fence) {
 // Atomics store the results. Each of them is safe by itself, but the last ticket does not imply that all of
 // them have been executed.
 // EXPECT missing-fence
-// LAUNCH 8 64
+// LAUNCH 8 1
 KERNEL(exchanged_sums_without_fence) {
-  UNUSED;
-  if (threadIdx.x != 0) return;
   atomicExch(&counter[blockIdx.x + 1], static_cast<unsigned>(in[blockIdx.x + 1]));  // OTHER
   if (atomicAdd(&counter[0], 1u) != gridDim.x - 1) return;
   unsigned sum = 0;
@@ -70,10 +66,8 @@ KERNEL(exchanged_sums_without_fence) {
 
 // The same, and atomics read the results.
 // EXPECT missing-fence
-// LAUNCH 8 64
+// LAUNCH 8 1
 KERNEL(sums_read_by_atomics_without_fence) {
-  UNUSED;
-  if (threadIdx.x != 0) return;
   volatile unsigned* partial = counter + 1;
   partial[blockIdx.x] = static_cast<unsigned>(in[blockIdx.x + 1]);  // OTHER
   if (atomicAdd(&counter[0], 1u) != gridDim.x - 1) return;
@@ -82,10 +76,8 @@ KERNEL(sums_read_by_atomics_without_fence) {
 
 // Values of 64 bits.
 // EXPECT missing-fence
-// LAUNCH 8 64
+// LAUNCH 8 1
 KERNEL(wide_sums_without_fence) {
-  UNUSED;
-  if (threadIdx.x != 0) return;
   auto* partial = reinterpret_cast<volatile long long*>(scratch);
   partial[blockIdx.x] = in[blockIdx.x + 1];  // OTHER
   if (atomicAdd(&counter[0], 1u) != gridDim.x - 1) return;
@@ -96,10 +88,8 @@ KERNEL(wide_sums_without_fence) {
 
 // The fence comes before the store that it should publish.
 // EXPECT missing-fence
-// LAUNCH 8 64
+// LAUNCH 8 1
 KERNEL(volatile_sums_after_the_fence) {
-  UNUSED;
-  if (threadIdx.x != 0) return;
   volatile int* partial = scratch;
   __threadfence();
   partial[blockIdx.x] = in[blockIdx.x + 1];  // OTHER
@@ -111,10 +101,8 @@ KERNEL(volatile_sums_after_the_fence) {
 
 // A fence of block scope.
 // EXPECT missing-fence
-// LAUNCH 8 64
+// LAUNCH 8 1
 KERNEL(volatile_sums_fenced_for_the_block) {
-  UNUSED;
-  if (threadIdx.x != 0) return;
   volatile int* partial = scratch;
   partial[blockIdx.x] = in[blockIdx.x + 1];  // OTHER
   __threadfence_block();
@@ -126,10 +114,8 @@ KERNEL(volatile_sums_fenced_for_the_block) {
 
 // Messages from block to block, with flag and value in different words. The sender does not execute a fence.
 // EXPECT missing-fence
-// LAUNCH 8 32
+// LAUNCH 8 1
 KERNEL(message_without_first_fence) {
-  UNUSED;
-  if (threadIdx.x != 0) return;
   volatile unsigned* flag = counter;
   volatile int* value = scratch;
   int before = 0;
@@ -146,10 +132,8 @@ KERNEL(message_without_first_fence) {
 
 // The receivers do not execute a fence.
 // EXPECT missing-fence
-// LAUNCH 8 32
+// LAUNCH 8 1
 KERNEL(message_without_second_fence) {
-  UNUSED;
-  if (threadIdx.x != 0) return;
   volatile unsigned* flag = counter;
   volatile int* value = scratch;
   if (blockIdx.x == 0) {
@@ -167,7 +151,6 @@ KERNEL(message_without_second_fence) {
 // EXPECT missing-fence
 // LAUNCH 4 32 cooperative
 KERNEL(grid_barrier_without_fence) {
-  UNUSED;
   volatile int* value = scratch;
   if (threadIdx.x == 0) {
     value[blockIdx.x] = in[blockIdx.x + 1];  // OTHER
@@ -180,10 +163,8 @@ KERNEL(grid_barrier_without_fence) {
 
 // Negative sums of two bytes.
 // EXPECT missing-fence
-// LAUNCH 8 64
+// LAUNCH 8 1
 KERNEL(half_sums_without_fence) {
-  UNUSED;
-  if (threadIdx.x != 0) return;
   auto* partial = reinterpret_cast<volatile short*>(counter + 1);
   partial[blockIdx.x] = static_cast<short>(-1 - in[blockIdx.x]);  // OTHER
   if (atomicAdd(&counter[0], 1u) != gridDim.x - 1) return;
@@ -194,10 +175,8 @@ KERNEL(half_sums_without_fence) {
 
 // A status of one byte announces that the value of a tile has been stored, and no fence comes between them.
 // EXPECT missing-fence
-// LAUNCH 8 32
+// LAUNCH 8 1
 KERNEL(byte_values_behind_byte_flags) {
-  UNUSED;
-  if (threadIdx.x != 0) return;
   auto* flag = reinterpret_cast<volatile unsigned char*>(counter);
   auto* value = reinterpret_cast<volatile signed char*>(counter + 32);
   int before = 0;
@@ -214,10 +193,8 @@ KERNEL(byte_values_behind_byte_flags) {
 
 // The last block takes the results out with exchanges.
 // EXPECT missing-fence
-// LAUNCH 8 64
+// LAUNCH 8 1
 KERNEL(sums_taken_out_without_fence) {
-  UNUSED;
-  if (threadIdx.x != 0) return;
   volatile unsigned* partial = counter + 1;
   partial[blockIdx.x] = static_cast<unsigned>(in[blockIdx.x + 1]);  // OTHER
   if (atomicAdd(&counter[0], 1u) != gridDim.x - 1) return;
@@ -228,10 +205,8 @@ KERNEL(sums_taken_out_without_fence) {
 
 // The last block reads the results while it adds to them, which leaves the right sums behind.
 // EXPECT missing-fence
-// LAUNCH 8 64
+// LAUNCH 8 1
 KERNEL(sums_increased_without_fence) {
-  UNUSED;
-  if (threadIdx.x != 0) return;
   auto* sums = reinterpret_cast<unsigned long long*>(out + 64);
   atomicExch(&sums[blockIdx.x], static_cast<unsigned long long>(in[blockIdx.x + 1]));  // OTHER
   if (atomicAdd(&counter[0], 1u) != gridDim.x - 1) return;
@@ -241,10 +216,8 @@ KERNEL(sums_increased_without_fence) {
 
 // A message whose flag is set and awaited by exchanges.
 // EXPECT missing-fence
-// LAUNCH 8 32
+// LAUNCH 8 1
 KERNEL(message_by_exchanges_without_fence) {
-  UNUSED;
-  if (threadIdx.x != 0) return;
   unsigned before = 0;
   if (blockIdx.x > 0) {
     while (atomicExch(&counter[blockIdx.x - 1], 0u) == 0) {
@@ -259,10 +232,8 @@ KERNEL(message_by_exchanges_without_fence) {
 // All blocks add to one word. The block that takes the last ticket may be the last to add, too, but an
 // addition of another block may still be on its way.
 // EXPECT missing-fence
-// LAUNCH 8 64
+// LAUNCH 8 1
 KERNEL(one_sum_without_fence) {
-  UNUSED;
-  if (threadIdx.x != 0) return;
   atomicAdd(&counter[1], static_cast<unsigned>(in[blockIdx.x + 1]));  // OTHER
   if (atomicAdd(&counter[0], 1u) == gridDim.x - 1)
     out[0] = static_cast<int>(*static_cast<volatile unsigned*>(&counter[1]));  // FAULT
@@ -274,7 +245,6 @@ KERNEL(one_sum_without_fence) {
 // EXPECT nothing
 // LAUNCH 8 64
 KERNEL(one_fence_for_volatile_stores) {
-  UNUSED;
   __shared__ bool s_last;
   volatile int* partial = scratch;
   partial[blockIdx.x * 64 + threadIdx.x] = in[blockIdx.x + threadIdx.x];
@@ -292,10 +262,8 @@ KERNEL(one_fence_for_volatile_stores) {
 }
 
 // EXPECT nothing
-// LAUNCH 8 64
+// LAUNCH 8 1
 KERNEL(relaxed_sums_with_ordered_ticket) {
-  UNUSED;
-  if (threadIdx.x != 0) return;
   auto* partial = reinterpret_cast<unsigned*>(scratch);
   Word(partial[blockIdx.x]).store(1u + static_cast<unsigned>(in[blockIdx.x]), kRelaxed);
   if (Word(counter[0]).fetch_add(1, kBoth) != gridDim.x - 1) return;
@@ -304,10 +272,8 @@ KERNEL(relaxed_sums_with_ordered_ticket) {
 
 // Only the block that comes last must acquire.
 // EXPECT nothing
-// LAUNCH 8 64
+// LAUNCH 8 1
 KERNEL(release_ticket_then_fence) {
-  UNUSED;
-  if (threadIdx.x != 0) return;
   auto* partial = reinterpret_cast<unsigned*>(scratch);
   Word(partial[blockIdx.x]).store(1u + static_cast<unsigned>(in[blockIdx.x]), kRelaxed);
   if (Word(counter[0]).fetch_add(1, kRelease) != gridDim.x - 1) return;
@@ -316,10 +282,8 @@ KERNEL(release_ticket_then_fence) {
 }
 
 // EXPECT nothing
-// LAUNCH 8 64
+// LAUNCH 8 1
 KERNEL(atomic_sum_with_fence) {
-  UNUSED;
-  if (threadIdx.x != 0) return;
   atomicAdd(&counter[1], static_cast<unsigned>(in[blockIdx.x + 1]));
   __threadfence();
   if (atomicAdd(&counter[0], 1u) == gridDim.x - 1)
@@ -331,7 +295,6 @@ KERNEL(atomic_sum_with_fence) {
 // EXPECT nothing
 // LAUNCH 16 32
 KERNEL(packed_look_back_by_a_warp) {
-  UNUSED;
   const unsigned lane = threadIdx.x, tile = blockIdx.x;
   auto* words = reinterpret_cast<unsigned long long*>(out) + 64;
   using Status = cuda::atomic_ref<unsigned long long, cuda::thread_scope_device>;
@@ -361,7 +324,6 @@ KERNEL(packed_look_back_by_a_warp) {
 // EXPECT nothing
 // LAUNCH 8 64
 KERNEL(packed_look_back_by_digit) {
-  UNUSED;
   const unsigned tile = blockIdx.x, digit = threadIdx.x;
   auto* words = reinterpret_cast<volatile unsigned*>(out) + 1024;
   const auto sum = static_cast<unsigned>(in[tile * 64 + digit]);
@@ -380,10 +342,8 @@ KERNEL(packed_look_back_by_digit) {
 
 // Flag, then value, each released and acquired. An old flag acquires only what it published.
 // EXPECT nothing
-// LAUNCH 12 32
+// LAUNCH 12 1
 KERNEL(look_back_by_release_and_acquire) {
-  UNUSED;
-  if (threadIdx.x != 0) return;
   auto* sums = reinterpret_cast<unsigned*>(scratch);
   unsigned* prefixes = sums + 64;
   const unsigned tile = blockIdx.x, sum = static_cast<unsigned>(in[tile + 1]);
@@ -407,7 +367,6 @@ KERNEL(look_back_by_release_and_acquire) {
 // EXPECT nothing
 // LAUNCH 4 64 cooperative
 KERNEL(grid_barrier_with_volatile_values) {
-  UNUSED;
   volatile int* value = scratch;
   int mine = in[blockIdx.x + 1];
   for (unsigned round = 1; round <= 4; ++round) {
@@ -431,10 +390,8 @@ KERNEL(grid_barrier_with_volatile_values) {
 // Dekker's algorithm: each block sets its flag, executes a fence, and reads the other's flag. At least one of
 // them sees it.
 // EXPECT nothing
-// LAUNCH 2 32
+// LAUNCH 2 1
 KERNEL(one_of_two_sees_the_other) {
-  UNUSED;
-  if (threadIdx.x != 0) return;
   volatile unsigned* flag = counter;
   for (unsigned round = 0; round < 16; ++round) {
     flag[round * 2 + blockIdx.x] = 1;
@@ -449,10 +406,8 @@ KERNEL(one_of_two_sees_the_other) {
 
 // The same with three blocks: the third learns about the first one's flag from the second.
 // EXPECT nothing
-// LAUNCH 3 32
+// LAUNCH 3 1
 KERNEL(fences_are_in_one_order) {
-  UNUSED;
-  if (threadIdx.x != 0) return;
   for (unsigned round = 0; round < 8; ++round) {
     unsigned* flag = counter + round * 6;
     if (blockIdx.x == 0) {
@@ -478,10 +433,8 @@ KERNEL(fences_are_in_one_order) {
 
 // A thread that has seen a value never sees an older one.
 // EXPECT nothing
-// LAUNCH 4 32
+// LAUNCH 4 1
 KERNEL(values_never_go_back) {
-  UNUSED;
-  if (threadIdx.x != 0) return;
   volatile unsigned* value = counter;
   if (blockIdx.x == 0) {
     for (unsigned k = 1; k <= 50; ++k) *value = k;
@@ -496,10 +449,8 @@ KERNEL(values_never_go_back) {
 
 // A thread sees what it has stored or added itself.
 // EXPECT nothing
-// LAUNCH 4 32
+// LAUNCH 4 1
 KERNEL(own_stores_are_seen) {
-  UNUSED;
-  if (threadIdx.x != 0) return;
   volatile int* mine = scratch + blockIdx.x;
   for (int k = 0; k < 20; ++k) {
     *mine = k;
@@ -514,7 +465,6 @@ KERNEL(own_stores_are_seen) {
 // EXPECT nothing
 // LAUNCH 4 128
 KERNEL(barrier_orders_volatile_stores) {
-  UNUSED;
   volatile int* mine = scratch + blockIdx.x * 128;
   mine[threadIdx.x] = in[threadIdx.x];
   __syncthreads();
@@ -523,10 +473,8 @@ KERNEL(barrier_orders_volatile_stores) {
 
 // From block to block to block: each executes a fence before it sets the next flag.
 // EXPECT nothing
-// LAUNCH 3 32
+// LAUNCH 3 1
 KERNEL(messages_by_way_of_another) {
-  UNUSED;
-  if (threadIdx.x != 0) return;
   volatile unsigned* flag = counter;
   volatile int* value = scratch;
   if (blockIdx.x == 0) {
@@ -544,10 +492,8 @@ KERNEL(messages_by_way_of_another) {
 
 // Additions of other blocks to a flag keep what its first writer has released.
 // EXPECT nothing
-// LAUNCH 6 32
+// LAUNCH 6 1
 KERNEL(additions_keep_a_release) {
-  UNUSED;
-  if (threadIdx.x != 0) return;
   volatile int* value = scratch;
   if (blockIdx.x == 0) {
     value[0] = in[7];
@@ -565,10 +511,8 @@ KERNEL(additions_keep_a_release) {
 // A later store to the flag, by a block without a fence, must not take back what the earlier value has
 // published.
 // EXPECT nothing
-// LAUNCH 3 32
+// LAUNCH 3 1
 KERNEL(old_flags_publish_what_they_did) {
-  UNUSED;
-  if (threadIdx.x != 0) return;
   volatile unsigned* flag = counter;
   volatile int* value = scratch;
   for (unsigned round = 0; round < 8; ++round) {
@@ -592,10 +536,8 @@ KERNEL(old_flags_publish_what_they_did) {
 
 // Four flags in one vector; each is a synchronisation variable of its own.
 // EXPECT nothing
-// LAUNCH 5 32
+// LAUNCH 5 1
 KERNEL(flags_read_as_a_vector) {
-  UNUSED;
-  if (threadIdx.x != 0) return;
   volatile int* value = scratch;
   if (blockIdx.x < 4) {
     value[blockIdx.x] = in[blockIdx.x + 1];
@@ -615,10 +557,8 @@ KERNEL(flags_read_as_a_vector) {
 
 // Results of one and two bytes, of which each has its own place.
 // EXPECT nothing
-// LAUNCH 8 64
+// LAUNCH 8 1
 KERNEL(narrow_sums_with_fence) {
-  UNUSED;
-  if (threadIdx.x != 0) return;
   auto* bytes = reinterpret_cast<volatile signed char*>(counter + 1);
   auto* halves = reinterpret_cast<volatile unsigned short*>(counter + 8);
   bytes[blockIdx.x] = static_cast<signed char>(-in[blockIdx.x + 1]);
@@ -630,10 +570,8 @@ KERNEL(narrow_sums_with_fence) {
 
 // A flag of one byte and a value, with fences.
 // EXPECT nothing
-// LAUNCH 8 32
+// LAUNCH 8 1
 KERNEL(message_behind_byte_flags) {
-  UNUSED;
-  if (threadIdx.x != 0) return;
   auto* flag = reinterpret_cast<volatile unsigned char*>(counter);
   volatile int* value = scratch;
   int before = 0;
@@ -651,10 +589,8 @@ KERNEL(message_behind_byte_flags) {
 
 // A message whose flag is set and awaited by exchanges, with fences.
 // EXPECT nothing
-// LAUNCH 8 32
+// LAUNCH 8 1
 KERNEL(message_by_exchanges) {
-  UNUSED;
-  if (threadIdx.x != 0) return;
   unsigned before = 0;
   if (blockIdx.x > 0) {
     while (atomicExch(&counter[blockIdx.x - 1], 0u) == 0) {
@@ -671,10 +607,8 @@ KERNEL(message_by_exchanges) {
 // Every addition counts, in whatever order they take place, and the old values that they return are all
 // different. Some of them are not used.
 // EXPECT nothing
-// LAUNCH 12 32
+// LAUNCH 12 1
 KERNEL(every_addition_counts) {
-  UNUSED;
-  if (threadIdx.x != 0) return;
   if (blockIdx.x % 3 == 0)
     atomicAdd(&counter[1], 1u << 8);
   else
@@ -690,10 +624,8 @@ KERNEL(every_addition_counts) {
 
 // Exchanges hand on each value exactly once, in whatever order they take place.
 // EXPECT nothing
-// LAUNCH 12 32
+// LAUNCH 12 1
 KERNEL(exchanges_pass_values_on) {
-  UNUSED;
-  if (threadIdx.x != 0) return;
   const unsigned value = blockIdx.x + 1;
   if (blockIdx.x % 2 == 0) atomicAdd(&counter[2], value);
   for (unsigned held = value, round = 0; round < 3; ++round) {
@@ -707,10 +639,8 @@ KERNEL(exchanges_pass_values_on) {
 
 // Locks that are taken by compare-and-swap or by exchange, and released by an exchange or a store.
 // EXPECT nothing
-// LAUNCH 8 32
+// LAUNCH 8 1
 KERNEL(locks_of_different_kinds) {
-  UNUSED;
-  if (threadIdx.x != 0) return;
   volatile int* sum = out;
   for (unsigned round = 0; round < 3; ++round) {
     if ((blockIdx.x + round) % 2 == 0)
@@ -731,10 +661,8 @@ KERNEL(locks_of_different_kinds) {
 
 // What an atomic publishes with the old value that it changes reaches those who read the result.
 // EXPECT nothing
-// LAUNCH 6 32
+// LAUNCH 6 1
 KERNEL(old_values_are_passed_on) {
-  UNUSED;
-  if (threadIdx.x != 0) return;
   volatile int* value = scratch;
   if (blockIdx.x == 0) {
     atomicExch(&counter[0], 1u);

@@ -6,7 +6,6 @@
 // EXPECT missing-fence
 // LAUNCH 8 64
 KERNEL(fence_too_early) {
-  UNUSED;
   __shared__ bool s_last;
   if (threadIdx.x == 0) {
     __threadfence();
@@ -21,7 +20,6 @@ KERNEL(fence_too_early) {
 // EXPECT missing-fence
 // LAUNCH 4 64
 KERNEL(fence_before_barrier) {
-  UNUSED;
   __shared__ bool s_last;
   if (threadIdx.x == 0) __threadfence();
   scratch[blockIdx.x * 64 + threadIdx.x] = in[threadIdx.x];  // OTHER
@@ -36,10 +34,8 @@ KERNEL(fence_before_barrier) {
 // A chain of blocks: each waits for its predecessor's flag and reads its sum. No fence before the flag is
 // set.
 // EXPECT missing-fence
-// LAUNCH 6 32
+// LAUNCH 6 1
 KERNEL(look_back_without_fence) {
-  UNUSED;
-  if (threadIdx.x != 0) return;
   volatile unsigned* flag = counter;
   int sum = in[blockIdx.x];
   if (blockIdx.x > 0) {
@@ -55,10 +51,8 @@ KERNEL(look_back_without_fence) {
 
 // The same without a fence after the flag is read.
 // EXPECT missing-fence
-// LAUNCH 6 32
+// LAUNCH 6 1
 KERNEL(look_back_without_acquire) {
-  UNUSED;
-  if (threadIdx.x != 0) return;
   volatile unsigned* flag = counter;
   int sum = in[blockIdx.x];
   if (blockIdx.x > 0) {
@@ -77,7 +71,6 @@ KERNEL(look_back_without_acquire) {
 // REASON has read it, and no barrier comes between
 // LAUNCH 4 64
 KERNEL(look_back_without_barrier) {
-  UNUSED;
   volatile unsigned* flag = counter;
   if (blockIdx.x > 0 && threadIdx.x == 0) {
     while (flag[blockIdx.x - 1] == 0) {
@@ -96,7 +89,6 @@ KERNEL(look_back_without_barrier) {
 // EXPECT global-race
 // LAUNCH 16 32
 KERNEL(blocks_add_plainly) {
-  UNUSED;
   if (threadIdx.x == 0) out[0] += in[blockIdx.x];  // FAULT OTHER
 }
 
@@ -104,7 +96,6 @@ KERNEL(blocks_add_plainly) {
 // EXPECT global-race
 // LAUNCH 4 64
 KERNEL(barrier_is_not_grid_wide) {
-  UNUSED;
   scratch[blockIdx.x * 64 + threadIdx.x] = in[threadIdx.x];  // OTHER
   __syncthreads();
   out[blockIdx.x * 64 + threadIdx.x] =
@@ -115,7 +106,6 @@ KERNEL(barrier_is_not_grid_wide) {
 // EXPECT global-race
 // LAUNCH 1 128
 KERNEL(one_block_global) {
-  UNUSED;
   scratch[threadIdx.x] = in[threadIdx.x];         // OTHER
   out[threadIdx.x] = scratch[127 - threadIdx.x];  // FAULT
 }
@@ -124,17 +114,14 @@ KERNEL(one_block_global) {
 // EXPECT global-race
 // LAUNCH 4 32
 KERNEL(atomic_of_block_scope) {
-  UNUSED;
   if (threadIdx.x == 0) atomicAdd_block(&counter[0], 1u);  // FAULT OTHER
 }
 
 // The flag is polled by relaxed atomics that do not change it, and no fence comes after them.
 // EXPECT missing-fence
 // REASON its reader does not acquire what it announces
-// LAUNCH 2 32
+// LAUNCH 2 1
 KERNEL(polls_by_other_atomics) {
-  UNUSED;
-  if (threadIdx.x != 0) return;
   if (blockIdx.x == 0) {
     scratch[0] = in[0];  // OTHER
     scratch[1] = in[1];  // OTHER
@@ -153,10 +140,8 @@ KERNEL(polls_by_other_atomics) {
 // The last thread reads what the others have written, without a fence after its ticket.
 // EXPECT missing-fence
 // REASON its reader does not acquire what it announces
-// LAUNCH 8 32
+// LAUNCH 8 1
 KERNEL(last_thread_without_acquire) {
-  UNUSED;
-  if (threadIdx.x != 0) return;
   scratch[blockIdx.x] = in[blockIdx.x];  // OTHER
   __threadfence();
   if (atomicAdd(&counter[0], 1u) != gridDim.x - 1) return;
@@ -168,10 +153,8 @@ KERNEL(last_thread_without_acquire) {
 // The lock is released after a fence, but taken without one.
 // EXPECT missing-fence
 // REASON its reader does not acquire what it announces
-// LAUNCH 8 32
+// LAUNCH 8 1
 KERNEL(lock_without_acquire) {
-  UNUSED;
-  if (threadIdx.x != 0) return;
   while (atomicCAS(&counter[0], 0u, 1u) != 0u) {
   }
   out[0] += in[blockIdx.x];  // FAULT OTHER
@@ -181,10 +164,8 @@ KERNEL(lock_without_acquire) {
 
 // A lock whose release has no fence, so it publishes nothing.
 // EXPECT missing-fence
-// LAUNCH 4 32
+// LAUNCH 4 1
 KERNEL(lock_without_fence) {
-  UNUSED;
-  if (threadIdx.x != 0) return;
   while (atomicCAS(&counter[0], 0u, 1u) != 0u) {
   }
   out[0] = out[0] + in[blockIdx.x];  // FAULT OTHER
@@ -194,7 +175,6 @@ KERNEL(lock_without_fence) {
 // EXPECT global-write-write-same-value
 // LAUNCH 4 32
 KERNEL(done_flag_by_all) {
-  UNUSED;
   if (threadIdx.x == 0) out[0] = 1;  // FAULT OTHER
 }
 
@@ -202,7 +182,6 @@ KERNEL(done_flag_by_all) {
 // EXPECT global-race
 // LAUNCH 4 64
 KERNEL(plain_look_before_an_atomic) {
-  UNUSED;
   const int mine = in[blockIdx.x * 64 + threadIdx.x];
   if (out[0] < mine)           // FAULT
     atomicMax(&out[0], mine);  // OTHER
@@ -210,10 +189,8 @@ KERNEL(plain_look_before_an_atomic) {
 
 // Many blocks count up without a fence, and the last one sums their results.
 // EXPECT missing-fence
-// LAUNCH 40 32
+// LAUNCH 40 1
 KERNEL(last_of_many_blocks_without_fence) {
-  UNUSED;
-  if (threadIdx.x != 0) return;
   scratch[blockIdx.x] = in[blockIdx.x];  // OTHER
   if (atomicAdd(&counter[0], 1u) != gridDim.x - 1) return;
   int sum = 0;
@@ -224,10 +201,8 @@ KERNEL(last_of_many_blocks_without_fence) {
 // One block stores plainly to the counter that all blocks update: its own update must not hide the plain
 // store.
 // EXPECT global-race
-// LAUNCH 6 32
+// LAUNCH 6 1
 KERNEL(counter_set_by_one_block) {
-  UNUSED;
-  if (threadIdx.x != 0) return;
   if (blockIdx.x == 0) counter[0] = 5;  // OTHER
   atomicAdd(&counter[0], 1u);           // FAULT
 }
@@ -236,7 +211,6 @@ KERNEL(counter_set_by_one_block) {
 // EXPECT stale-read
 // LAUNCH 1 64
 KERNEL(read_only_load_of_what_was_written) {
-  UNUSED;
   scratch[threadIdx.x] = in[threadIdx.x];  // OTHER
   __syncthreads();
   out[threadIdx.x] = __ldg(&scratch[threadIdx.x ^ 1]);  // FAULT
@@ -245,7 +219,6 @@ KERNEL(read_only_load_of_what_was_written) {
 // EXPECT stale-read
 // LAUNCH 2 64
 KERNEL(read_only_load_of_ones_own_byte) {
-  UNUSED;
   unsigned char* const mine = reinterpret_cast<unsigned char*>(scratch) + blockIdx.x * 64 + threadIdx.x;
   *mine = static_cast<unsigned char>(in[threadIdx.x]);  // OTHER
   out[blockIdx.x * 64 + threadIdx.x] = __ldg(mine);     // FAULT
@@ -254,10 +227,8 @@ KERNEL(read_only_load_of_ones_own_byte) {
 // Block 1 looks at the byte beside the flag.
 __device__ unsigned char byte_flags[4];
 // EXPECT global-race
-// LAUNCH 2 32
+// LAUNCH 2 1
 KERNEL(looks_at_the_neighbour_of_a_flag) {
-  UNUSED;
-  if (threadIdx.x != 0) return;
   volatile unsigned char* const flags = byte_flags;
   if (blockIdx.x == 0) {
     out[0] = in[0];  // FAULT OTHER
@@ -272,10 +243,8 @@ KERNEL(looks_at_the_neighbour_of_a_flag) {
 
 // A volatile word of another block is read by halves, which order nothing.
 // EXPECT global-race
-// LAUNCH 2 32
+// LAUNCH 2 1
 KERNEL(volatile_word_read_by_halves) {
-  UNUSED;
-  if (threadIdx.x != 0) return;
   if (blockIdx.x == 0) {
     *reinterpret_cast<volatile int*>(out) = in[0];  // FAULT OTHER
   } else {
@@ -285,10 +254,8 @@ KERNEL(volatile_word_read_by_halves) {
 
 // Blocks 0 and 1 set flags of one byte in the same word. Block 2 waits for block 1 only.
 // EXPECT global-race
-// LAUNCH 3 32
+// LAUNCH 3 1
 KERNEL(flag_of_another_block_in_the_word) {
-  UNUSED;
-  if (threadIdx.x != 0) return;
   auto* flag = reinterpret_cast<volatile unsigned char*>(counter);
   if (blockIdx.x < 2) {
     scratch[blockIdx.x] = in[blockIdx.x];  // OTHER
@@ -307,7 +274,6 @@ KERNEL(flag_of_another_block_in_the_word) {
 // REASON positions must differ
 // LAUNCH 1 32
 KERNEL(same_position_in_a_warp) {
-  UNUSED;
   out[threadIdx.x / 2] = in[threadIdx.x] + static_cast<int>(threadIdx.x);  // FAULT OTHER
 }
 
@@ -316,7 +282,6 @@ KERNEL(same_position_in_a_warp) {
 // REASON positions must differ
 // LAUNCH 1 128
 KERNEL(same_position_in_a_block) {
-  UNUSED;
   out[threadIdx.x % 64] = in[threadIdx.x] + static_cast<int>(threadIdx.x);  // FAULT OTHER
 }
 
@@ -325,7 +290,6 @@ KERNEL(same_position_in_a_block) {
 // REASON positions must differ
 // LAUNCH 2 32
 KERNEL(same_position_in_the_grid) {
-  UNUSED;
   out[threadIdx.x] = in[threadIdx.x] + static_cast<int>(blockIdx.x);  // FAULT OTHER
 }
 
@@ -334,7 +298,6 @@ KERNEL(same_position_in_the_grid) {
 // REASON no barrier between them
 // LAUNCH 1 128
 KERNEL(positions_of_the_next_round) {
-  UNUSED;
 #pragma unroll 1
   for (unsigned round = 0; round < 2; ++round)
     out[(threadIdx.x + round * 64) % 128] = static_cast<int>(threadIdx.x + round);  // FAULT OTHER

@@ -5,7 +5,6 @@
 // EXPECT shared-race
 // LAUNCH 1 64
 KERNEL(read_before_barrier) {
-  UNUSED;
   __shared__ int s_data[64];
   s_data[threadIdx.x] = in[threadIdx.x];        // OTHER
   out[threadIdx.x] = s_data[63 - threadIdx.x];  // FAULT
@@ -15,7 +14,6 @@ KERNEL(read_before_barrier) {
 // EXPECT shared-race
 // LAUNCH 2 256
 KERNEL(reduction_without_round_barrier) {
-  UNUSED;
   __shared__ int s_data[256];
   const unsigned tid = threadIdx.x;
   s_data[tid] = in[tid];
@@ -31,7 +29,6 @@ KERNEL(reduction_without_round_barrier) {
 // EXPECT shared-race
 // LAUNCH 1 64
 KERNEL(racy_counter) {
-  UNUSED;
   __shared__ int s_count;
   if (threadIdx.x == 0) s_count = 0;
   __syncthreads();
@@ -44,7 +41,6 @@ KERNEL(racy_counter) {
 // EXPECT shared-race
 // LAUNCH 1 32
 KERNEL(lanes_write_one_word) {
-  UNUSED;
   __shared__ int s_last;
   s_last = static_cast<int>(threadIdx.x);  // FAULT OTHER
   __syncthreads();
@@ -55,7 +51,6 @@ KERNEL(lanes_write_one_word) {
 // EXPECT shared-race
 // LAUNCH 1 64
 KERNEL(broadcast_without_barrier) {
-  UNUSED;
   __shared__ int s_value;
   if (threadIdx.x == 0) s_value = in[0];  // OTHER
   out[threadIdx.x] = s_value;             // FAULT
@@ -65,7 +60,6 @@ KERNEL(broadcast_without_barrier) {
 // EXPECT shared-race
 // LAUNCH 1 64
 KERNEL(loop_reuses_buffer) {
-  UNUSED;
   __shared__ int s_tile[64];
   int sum = 0;
   for (int round = 0; round < 4; ++round) {
@@ -80,7 +74,6 @@ KERNEL(loop_reuses_buffer) {
 // EXPECT shared-race
 // LAUNCH 1 64
 KERNEL(warp_reduction_without_syncwarp) {
-  UNUSED;
   __shared__ int s_data[64];
   const unsigned tid = threadIdx.x;
   s_data[tid] = in[tid];
@@ -97,7 +90,6 @@ KERNEL(warp_reduction_without_syncwarp) {
 // EXPECT shared-race
 // LAUNCH 1 64
 KERNEL(volatile_warp_reduction) {
-  UNUSED;
   __shared__ int s_data[64];
   const unsigned tid = threadIdx.x;
   s_data[tid] = in[tid];
@@ -118,7 +110,6 @@ KERNEL(volatile_warp_reduction) {
 // EXPECT shared-race
 // LAUNCH 1 32
 KERNEL(ballot_is_no_barrier) {
-  UNUSED;
   __shared__ int s_data[32];
   s_data[threadIdx.x] = in[threadIdx.x];  // OTHER
   const unsigned votes = __ballot_sync(kFull, in[threadIdx.x] > 3);
@@ -129,7 +120,6 @@ KERNEL(ballot_is_no_barrier) {
 // EXPECT shared-race
 // LAUNCH 1 32
 KERNEL(syncwarp_of_half_a_warp) {
-  UNUSED;
   __shared__ int s_data[32];
   const unsigned lane = threadIdx.x;
   s_data[lane] = in[lane];  // OTHER
@@ -141,7 +131,6 @@ KERNEL(syncwarp_of_half_a_warp) {
 // EXPECT shared-race
 // LAUNCH 1 64
 KERNEL(syncwarp_across_warps) {
-  UNUSED;
   __shared__ int s_data[64];
   s_data[threadIdx.x] = in[threadIdx.x];  // OTHER
   __syncwarp();
@@ -152,7 +141,6 @@ KERNEL(syncwarp_across_warps) {
 // EXPECT shared-race
 // LAUNCH 1 64
 KERNEL(plain_read_of_atomic) {
-  UNUSED;
   __shared__ int s_count;
   if (threadIdx.x == 0) s_count = 0;
   __syncthreads();
@@ -164,7 +152,6 @@ KERNEL(plain_read_of_atomic) {
 // EXPECT shared-race
 // LAUNCH 1 64
 KERNEL(reset_beside_atomics) {
-  UNUSED;
   __shared__ int s_count;
   if (threadIdx.x == 0) s_count = 0;  // FAULT OTHER
   atomicAdd(&s_count, 1);             // FAULT OTHER
@@ -176,7 +163,6 @@ KERNEL(reset_beside_atomics) {
 // EXPECT shared-race
 // LAUNCH 1 128
 KERNEL(wrong_named_barrier) {
-  UNUSED;
   __shared__ int s_data[64];
   if (threadIdx.x < 64) {
     s_data[threadIdx.x] = in[threadIdx.x];  // OTHER
@@ -193,7 +179,6 @@ KERNEL(wrong_named_barrier) {
 // EXPECT shared-race
 // LAUNCH 1 64
 KERNEL(producer_runs_ahead) {
-  UNUSED;
   __shared__ int s_data[32];
   if (threadIdx.x < 32) {
     s_data[threadIdx.x] = in[threadIdx.x];
@@ -209,7 +194,6 @@ KERNEL(producer_runs_ahead) {
 // EXPECT shared-race
 // LAUNCH 1 64
 KERNEL(word_over_bytes) {
-  UNUSED;
   __shared__ int s_words[16];
   auto* bytes = reinterpret_cast<unsigned char*>(s_words);
   bytes[threadIdx.x] = static_cast<unsigned char>(threadIdx.x);
@@ -222,7 +206,6 @@ KERNEL(word_over_bytes) {
 // EXPECT shared-race
 // LAUNCH 1 64 shared 384
 KERNEL(overlapping_dynamic_arrays) {
-  UNUSED;
   extern __shared__ int s_buffer[];
   int* s_left = s_buffer;
   int* s_right = s_buffer + 32;                 // should be + 64
@@ -236,7 +219,6 @@ KERNEL(overlapping_dynamic_arrays) {
 // EXPECT shared-race
 // LAUNCH 1 128
 KERNEL(vector_store_then_words) {
-  UNUSED;
   __shared__ int4 s_data[32];
   if (threadIdx.x < 32) s_data[threadIdx.x] = reinterpret_cast<const int4*>(in)[threadIdx.x];  // OTHER
   out[threadIdx.x] = reinterpret_cast<int*>(s_data)[threadIdx.x];                              // FAULT
@@ -246,7 +228,6 @@ KERNEL(vector_store_then_words) {
 // EXPECT shared-write-write-same-value
 // LAUNCH 1 64
 KERNEL(same_value_by_all) {
-  UNUSED;
   __shared__ int s_found;
   if (threadIdx.x == 0) s_found = 0;
   __syncthreads();
@@ -262,7 +243,6 @@ __device__ void add_one(int* counts, unsigned k) {
   counts[k] = counts[k] + 1;  // FAULT OTHER
 }
 KERNEL(race_in_a_function) {
-  UNUSED;
   __shared__ int s_counts[4];
   if (threadIdx.x < 4) s_counts[threadIdx.x] = 0;
   __syncthreads();
@@ -275,7 +255,6 @@ KERNEL(race_in_a_function) {
 // EXPECT shared-race
 // LAUNCH 1 544
 KERNEL(waits_for_half_of_the_readers) {
-  UNUSED;
   __shared__ int s_word;
   if (threadIdx.x == 0) s_word = in[0];
   __syncthreads();
@@ -289,7 +268,6 @@ KERNEL(waits_for_half_of_the_readers) {
 // EXPECT shared-race
 // LAUNCH 1 64
 KERNEL(race_in_reserved_memory) {
-  UNUSED;
   unsigned reserved;
   asm("mov.u32 %0, %%reserved_smem_offset_begin;" : "=r"(reserved));
   int* const words = static_cast<int*>(__cvta_shared_to_generic(reserved));
@@ -301,7 +279,6 @@ KERNEL(race_in_reserved_memory) {
 // EXPECT shared-race
 // LAUNCH 1 32
 KERNEL(swap_does_not_check_the_load) {
-  UNUSED;
   __shared__ int s_sum;
   if (threadIdx.x == 0) s_sum = 0;
   __syncwarp();
@@ -320,7 +297,6 @@ KERNEL(swap_does_not_check_the_load) {
 // REASON no barrier between them
 // LAUNCH 1 256
 KERNEL(array_of_warps_used_again) {
-  UNUSED;
   __shared__ int s_part[8];
   const unsigned lane = threadIdx.x % 32, warp = threadIdx.x / 32;
   if (lane == 0) s_part[warp] = in[threadIdx.x];

@@ -7,10 +7,8 @@
 // total, and takes the prefix for it.
 // EXPECT global-race
 // REASON this write overwrites the value from
-// LAUNCH 16 32
+// LAUNCH 16 1
 KERNEL(prefix_overwrites_total) {
-  UNUSED;
-  if (threadIdx.x != 0) return;
   volatile unsigned* flag = counter;
   const auto tile = static_cast<int>(atomicAdd(&counter[63], 1u));
   int carry = 0;
@@ -38,7 +36,6 @@ KERNEL(prefix_overwrites_total) {
 // REASON this write overwrites the value from
 // LAUNCH 2 32
 KERNEL(double_buffer_is_reused) {
-  UNUSED;
   volatile unsigned *filled = counter, *done = counter + 1;
   int sum = 0;
   for (unsigned i = 0; i < 6; ++i) {
@@ -64,10 +61,8 @@ KERNEL(double_buffer_is_reused) {
 // The flag is set before the data is written, with fences on both sides.
 // EXPECT global-race
 // REASON was set before this write
-// LAUNCH 2 32
+// LAUNCH 2 1
 KERNEL(flag_before_data) {
-  UNUSED;
-  if (threadIdx.x != 0) return;
   volatile unsigned* flag = counter;
   if (blockIdx.x == 0) {
     scratch[1] = in[1];
@@ -88,7 +83,6 @@ KERNEL(flag_before_data) {
 // REASON by another thread of block 0, which must wait for it at a barrier first
 // LAUNCH 2 64
 KERNEL(flag_without_barrier_before_it) {
-  UNUSED;
   volatile unsigned* flag = counter;
   if (blockIdx.x == 0) {
     scratch[threadIdx.x] = in[threadIdx.x];  // OTHER
@@ -109,7 +103,6 @@ KERNEL(flag_without_barrier_before_it) {
 // REASON several threads write the same value there
 // LAUNCH 2 64
 KERNEL(all_threads_publish) {
-  UNUSED;
   volatile unsigned* flag = counter;
   if (blockIdx.x == 0) {
     scratch[0] = in[0];  // OTHER
@@ -128,7 +121,6 @@ KERNEL(all_threads_publish) {
 // REASON a lock passes between them
 // LAUNCH 1 64
 KERNEL(lock_within_a_block) {
-  UNUSED;
   if (threadIdx.x % 32 != 0) return;
   while (atomicExch(&counter[0], 1u) != 0) {
   }
@@ -141,7 +133,6 @@ KERNEL(lock_within_a_block) {
 // REASON These lanes of one warp wait for each other's lock
 // LAUNCH 1 32
 KERNEL(lock_within_a_warp) {
-  UNUSED;
   while (atomicCAS(&counter[0], 0u, 1u) != 0) {
   }
   out[0] = out[0] + 1;  // FAULT OTHER
@@ -153,7 +144,6 @@ KERNEL(lock_within_a_warp) {
 // REASON a lock passes between them
 // LAUNCH 1 64
 KERNEL(lock_in_shared_memory) {
-  UNUSED;
   __shared__ unsigned s_lock;
   __shared__ int s_sum;
   if (threadIdx.x == 0) s_lock = 0, s_sum = 0;
@@ -173,7 +163,6 @@ KERNEL(lock_in_shared_memory) {
 // REASON both read it, change it and write it back
 // LAUNCH 1 64
 KERNEL(counter_is_no_lock) {
-  UNUSED;
   for (int i = 0; i < 3; ++i) {
     out[0] = out[0] + 1;  // FAULT OTHER
     atomicAdd(&counter[0], 1u);

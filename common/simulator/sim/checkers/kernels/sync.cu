@@ -5,7 +5,6 @@
 // EXPECT exit-before-barrier
 // LAUNCH 1 128 n 100
 KERNEL(returns_before_barrier) {
-  UNUSED;
   __shared__ int s_data[128];
   const int gid = static_cast<int>(threadIdx.x);
   if (gid >= n) return;  // OTHER
@@ -17,7 +16,6 @@ KERNEL(returns_before_barrier) {
 // EXPECT exit-before-barrier
 // LAUNCH 1 96 n 64
 KERNEL(whole_warp_returns_before_barrier) {
-  UNUSED;
   const int gid = static_cast<int>(threadIdx.x);
   if (gid >= n) return;  // OTHER
   out[gid] = in[gid];
@@ -28,7 +26,6 @@ KERNEL(whole_warp_returns_before_barrier) {
 // EXPECT barrier-divergence
 // LAUNCH 1 64
 KERNEL(barrier_in_both_branches) {
-  UNUSED;
   if (threadIdx.x < 32) {
     out[threadIdx.x] = 1;
     __syncthreads();  // FAULT OTHER
@@ -43,7 +40,6 @@ KERNEL(barrier_in_both_branches) {
 // EXPECT barrier-divergence
 // LAUNCH 1 64
 KERNEL(barrier_in_branches_of_a_warp) {
-  UNUSED;
   if (threadIdx.x % 2 == 0) {
     out[threadIdx.x] = 1;
     __syncthreads();  // FAULT OTHER
@@ -59,7 +55,6 @@ KERNEL(barrier_in_branches_of_a_warp) {
 // EXPECT barrier-divergence
 // LAUNCH 1 64
 KERNEL(barrier_in_condition) {
-  UNUSED;
   if (in[threadIdx.x] > 50) {
     __syncthreads();  // FAULT OTHER
     out[threadIdx.x] = in[threadIdx.x];
@@ -71,7 +66,6 @@ KERNEL(barrier_in_condition) {
 // EXPECT exit-before-barrier
 // LAUNCH 1 96
 KERNEL(barrier_in_uneven_loop) {
-  UNUSED;
   const unsigned turns = 1 + threadIdx.x / 32;
   for (unsigned k = 0; k < turns; ++k) {
     out[threadIdx.x] += in[k];
@@ -82,7 +76,6 @@ KERNEL(barrier_in_uneven_loop) {
 // EXPECT shuffle-from-inactive-lane
 // LAUNCH 1 32
 KERNEL(shuffle_in_half_a_warp) {
-  UNUSED;
   const unsigned lane = threadIdx.x;
   int value = in[lane];
   if (lane < 16) {
@@ -96,7 +89,6 @@ KERNEL(shuffle_in_half_a_warp) {
 // EXPECT shuffle-from-inactive-lane mask-names-absent-lane
 // LAUNCH 1 32 n 20
 KERNEL(shuffle_with_full_mask_at_the_end) {
-  UNUSED;
   const int lane = static_cast<int>(threadIdx.x);
   if (lane < n) {  // OTHER
     int value = in[lane];
@@ -108,7 +100,6 @@ KERNEL(shuffle_with_full_mask_at_the_end) {
 // EXPECT shuffle-offset
 // LAUNCH 1 64
 KERNEL(shuffles_through_the_block) {
-  UNUSED;
   int value = in[threadIdx.x];
   for (int d = 32; d > 0; d /= 2) value += __shfl_down_sync(kFull, value, d);  // FAULT
   out[threadIdx.x] = value;
@@ -118,14 +109,12 @@ KERNEL(shuffles_through_the_block) {
 // EXPECT nothing
 // LAUNCH 1 32
 KERNEL(index_of_a_shuffle_wraps) {
-  UNUSED;
   out[threadIdx.x] = __shfl_sync(kFull, in[threadIdx.x], static_cast<int>(threadIdx.x) + 33);
 }
 
 // EXPECT lane-not-in-mask
 // LAUNCH 1 32
 KERNEL(caller_not_in_mask) {
-  UNUSED;
   int value = in[threadIdx.x];
   value += __shfl_xor_sync(0x0000ffffu, value, 1);  // FAULT
   if (threadIdx.x < 16) out[threadIdx.x] = value;
@@ -134,7 +123,6 @@ KERNEL(caller_not_in_mask) {
 // EXPECT lane-not-in-mask
 // LAUNCH 1 32
 KERNEL(ballot_of_others) {
-  UNUSED;
   const unsigned votes = __ballot_sync(0xfffffffeu, in[threadIdx.x] > 3);  // FAULT
   if (threadIdx.x > 0) out[threadIdx.x] = static_cast<int>(votes);
 }
@@ -142,7 +130,6 @@ KERNEL(ballot_of_others) {
 // EXPECT mask-mismatch
 // LAUNCH 1 32
 KERNEL(masks_differ) {
-  UNUSED;
   const unsigned lane = threadIdx.x;
   const unsigned mask = lane == 5 ? kFull : 0xfffffff0u | (1u << lane);
   out[lane] = __any_sync(mask | 0xfffffff0u, in[lane] > 3);  // FAULT
@@ -152,7 +139,6 @@ KERNEL(masks_differ) {
 // EXPECT mask-names-absent-lane
 // LAUNCH 1 32
 KERNEL(full_mask_in_both_branches) {
-  UNUSED;
   const unsigned lane = threadIdx.x;
   if (lane < 16) {
     out[lane] = __shfl_sync(kFull, in[lane], 0);  // FAULT OTHER
@@ -166,7 +152,6 @@ KERNEL(full_mask_in_both_branches) {
 // REASON which wait at a barrier
 // LAUNCH 1 32
 KERNEL(shuffle_skipped_by_half) {
-  UNUSED;
   int value = in[threadIdx.x];
   if (threadIdx.x < 16) value += __shfl_down_sync(kFull, value, 8);  // FAULT
   __syncthreads();                                                   // FAULT OTHER
@@ -176,7 +161,6 @@ KERNEL(shuffle_skipped_by_half) {
 // EXPECT invalid-barrier-count
 // LAUNCH 1 64
 KERNEL(count_is_no_multiple_of_32) {
-  UNUSED;
   if (threadIdx.x < 32) asm volatile("bar.sync 1, %0;" ::"r"(n / 200) : "memory");  // FAULT
   out[threadIdx.x] = 1;
 }
@@ -184,7 +168,6 @@ KERNEL(count_is_no_multiple_of_32) {
 // EXPECT barrier-count-mismatch
 // LAUNCH 1 128
 KERNEL(counts_differ) {
-  UNUSED;
   if (threadIdx.x < 64)
     asm volatile("bar.sync 1, 128;" ::: "memory");  // FAULT OTHER
   else
@@ -196,17 +179,14 @@ KERNEL(counts_differ) {
 // EXPECT barrier-never-complete
 // LAUNCH 1 96
 KERNEL(too_few_for_named_barrier) {
-  UNUSED;
   if (threadIdx.x < 64) asm volatile("bar.sync 1, 96;" ::: "memory");  // FAULT
   out[threadIdx.x] = 1;
 }
 
 // No block releases the lock.
 // EXPECT no-progress
-// LAUNCH 2 32
+// LAUNCH 2 1
 KERNEL(lock_never_released) {
-  UNUSED;
-  if (threadIdx.x != 0) return;
   while (atomicCAS(&counter[0], 0u, 1u) != 0u) {  // FAULT
   }
   __threadfence();
@@ -217,7 +197,6 @@ KERNEL(lock_never_released) {
 // EXPECT no-progress
 // LAUNCH 1 64
 KERNEL(flag_set_behind_a_barrier) {
-  UNUSED;
   volatile unsigned* flag = counter;
   if (threadIdx.x == 0)
     while (flag[0] == 0) {  // FAULT
@@ -230,7 +209,6 @@ KERNEL(flag_set_behind_a_barrier) {
 // EXPECT lane-not-in-mask
 // LAUNCH 1 32
 KERNEL(mask_without_oneself) {
-  UNUSED;
   const int value = in[threadIdx.x];
   out[threadIdx.x] = value + __shfl_xor_sync(0x0000ffffu, value, 1);  // FAULT
 }

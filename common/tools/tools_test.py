@@ -496,6 +496,7 @@ class Lines(unittest.TestCase):
                 "common/harness/lab": {"C++": 1},
                 "grader/batch": {"Python": 1},
                 "grader/desk": {"Python": 7},
+                "tests": {"C++": 1},
             },
         )
 

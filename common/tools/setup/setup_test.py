@@ -25,6 +25,11 @@ REAL = (
 ).split()
 
 
+def bash(*arguments, **more):
+    command = [shutil.which("bash"), *arguments]
+    return subprocess.run(command, stdin=subprocess.DEVNULL, capture_output=True, text=True, **more)
+
+
 def other_user():
     return {"user": 65534, "group": 65534, "extra_groups": []} if os.geteuid() == 0 else {}
 
@@ -101,14 +106,7 @@ class Machine(unittest.TestCase):
             for path in [self.dir, *self.dir.rglob("*")]:
                 os.chown(path, 65534, 65534, follow_symlinks=False)
         script = self.dir / f"common/tools/setup/{tool}.sh"
-        done = subprocess.run(
-            [shutil.which("bash"), script, *arguments],
-            capture_output=True,
-            text=True,
-            env=variables,
-            stdin=subprocess.DEVNULL,
-            **user,
-        )
+        done = bash(script, *arguments, env=variables, **user)
         return done.stdout + done.stderr, done.returncode
 
     def lab(self, *arguments, at=None, **environment):
@@ -143,14 +141,7 @@ class OthersCheckout(unittest.TestCase):
             (checkout / "build").mkdir()
             (checkout / "build").chmod(0o555)
             variables = {"PATH": os.environ["PATH"], "HOME": "/nonexistent"}
-            done = subprocess.run(
-                ["bash", checkout / "lab", "list"],
-                env=variables,
-                capture_output=True,
-                text=True,
-                cwd="/",
-                **other_user(),
-            )
+            done = bash(checkout / "lab", "list", env=variables, cwd="/", **other_user())
         self.assertEqual(done.returncode, 1)
         self.assertIn(f"You may not write to {checkout}/build, which belongs to", done.stderr)
         self.assertIn("LAB_BUILD=", done.stderr)
@@ -163,14 +154,7 @@ class Progress(Machine):
     def logged(self, *command):
         """What stands in a log, with a line a second."""
         program = f'set -euo pipefail; LAB_BUILD={self.dir}/build; source {self.dir}/common/tools/setup/step.sh; progress_every=1; step --quiet "Doing it" "$@"'
-        done = subprocess.run(
-            ["bash", "-c", program, "step", *command],
-            stdin=subprocess.DEVNULL,
-            capture_output=True,
-            text=True,
-            timeout=20,
-        )
-        return done.stderr
+        return bash("-c", program, "step", *command, timeout=20).stderr
 
     def test_a_longer_step_shows_how_far_it_is_without_a_terminal(self):
         text = self.logged("bash", "-c", "echo [3/9] Compiling; sleep 2.7")
@@ -182,9 +166,7 @@ class Progress(Machine):
 
     def test_a_wait_is_announced_after_two_seconds(self):
         program = f'LAB_BUILD={self.dir}/build; source {self.dir}/common/tools/setup/step.sh; step --quiet "Doing it" sleep 2.9'
-        done = subprocess.run(
-            ["bash", "-c", program], stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=20
-        )
+        done = bash("-c", program, timeout=20)
         self.assertRegex(done.stderr, r"^lab: Doing it \(2 s\) \nlab: Doing it: done")
 
     def test_cuts_a_long_line_visibly(self):
@@ -192,9 +174,7 @@ class Progress(Machine):
             log.write("[41/44] Compiling C++ object grader/libgrader.a.p/grading_collect.cpp.o")
             log.flush()
             script = f"LAB_BUILD=/; source {TOOLS / 'setup/step.sh'}; show_line 'Building what it needs' 30 {log.name}"
-            done = subprocess.run(
-                ["bash", "-c", script], capture_output=True, text=True, env={"PATH": os.environ["PATH"]}
-            )
+            done = bash("-c", script, env={"PATH": os.environ["PATH"]})
         self.assertEqual(done.stderr[:44], "lab: Building what it needs (30 s) [41/44] C")
         self.assertEqual((len(done.stderr), done.stderr[-2:]), (80, "…\n"))
 
@@ -202,9 +182,7 @@ class Progress(Machine):
         """A progress that still slept would keep a pipe open, and the lock of the build."""
         program = f"""set -euo pipefail; LAB_BUILD={self.dir}/build; source {self.dir}/common/tools/setup/step.sh; sleep() {{ command sleep 30; }}
             take_lock "$LAB_BUILD.lock"; step --quiet "Doing it" bash -c "command sleep 0.2"; release_lock; flock -n "$LAB_BUILD.lock" echo free"""
-        done = subprocess.run(
-            ["bash", "-c", program], stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=20
-        )
+        done = bash("-c", program, timeout=20)
         self.assertEqual(done.stdout, "free\n", done.stderr)
 
     def seen(self, *command):
@@ -249,13 +227,7 @@ class Failure(Machine):
             "LAB_BUILD": str(self.dir / "build"),
             **environment,
         }
-        done = subprocess.run(
-            [shutil.which("bash"), "-c", program, "step", script],
-            capture_output=True,
-            text=True,
-            env=variables,
-            stdin=subprocess.DEVNULL,
-        )
+        done = bash("-c", program, "step", script, env=variables)
         self.assertNotEqual(done.returncode, 0)
         self.assertEqual(done.stdout, "")
         lines = done.stderr.splitlines()

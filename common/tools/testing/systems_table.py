@@ -1,35 +1,16 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""What was tried on which system: try_fresh.sh adds lines to systems.tsv, and README.md in this folder shows them
-as a table.
+"""What try_fresh.sh has just run in TREE, as a row of the table in README.md of this folder.
 
-usage: systems_table.py describe TREE COURSE --suite NAME […] [--record FILE]     what try_fresh.sh has just run in TREE
-       systems_table.py fill FILE [--check]                                       the table between the marks in FILE
+usage: systems_table.py TREE COURSE --suite NAME […]
 """
 
 import argparse
-import csv
 import datetime
 import pathlib
 import re
 import subprocess
-import sys
 
-TABLE = pathlib.Path(__file__).with_name("systems.tsv")
-COLUMNS = [
-    "system",
-    "machine",
-    "g++",
-    "CUDA",
-    "Meson",
-    "Python",
-    "first command",
-    "CPU time",
-    "second command",
-    "CPU time",
-    "date",
-]
-BEGIN, END = "<!-- systems: common/tools/testing/systems_table.py -->", "<!-- end systems -->"
 NAMES = {"bookworm": "Debian 12", "trixie": "Debian 13", "sid": "Debian sid"}
 
 
@@ -43,7 +24,7 @@ def score(output: str) -> str:
     return found[-1] if found else "FAILED"
 
 
-def describe(options: argparse.Namespace) -> int:
+def describe(options: argparse.Namespace) -> None:
     tree, course = pathlib.Path(options.tree), pathlib.Path(options.tree + options.course)
 
     def there(*command: str) -> str:
@@ -95,7 +76,7 @@ def describe(options: argparse.Namespace) -> int:
         "CPU time of that": cpu_time(1),
         "date": str(datetime.date.today()),
     }
-    print("\t".join(row.values()))
+    print("|", " | ".join(row.values()), "|")
     logs = "".join(settings(course / f"build/{name}") for name in ["lab-setup.log", "lab-build.log"])
     warnings = sorted(set(re.findall(r"^.*warning[:#].*$", logs, re.MULTILINE)))
     print(f"{len(warnings)} warnings", *warnings[:20], sep="\n  ")
@@ -109,59 +90,21 @@ def describe(options: argparse.Namespace) -> int:
             )
     archives = sum(path.stat().st_size for path in (tree / "var/cache/apt/archives").glob("*.deb"))
     print(f"downloaded: {archives / 1e6:.0f} MB of packages, beside the wheels")
-    if options.record:
-        with open(options.record, "a", encoding="utf-8", newline="") as file:
-            csv.writer(file, "excel-tab", lineterminator="\n").writerow(row.values())
-    return 0
 
 
-def table(rows: list[list[str]]) -> str:
-    """The newest line of each system and set of versions."""
-    newest = {tuple(row[: COLUMNS.index("Python")]): row for row in rows}
-    lines = [" | ".join(row) for row in [COLUMNS, ["---"] * len(COLUMNS), *sorted(newest.values())]]
-    return "".join(f"| {line} |\n" for line in lines)
-
-
-def fill(options: argparse.Namespace) -> int:
-    page = pathlib.Path(options.file)
-    text = page.read_text(encoding="utf-8")
-    if text.count(BEGIN) != 1 or text.count(END) != 1:
-        sys.exit(f"{page}: the marks {BEGIN} and {END} must stand there once each")
-    with open(TABLE, encoding="utf-8", newline="") as file:
-        rows = list(csv.reader(file, "excel-tab"))
-    head, rest = text.split(BEGIN)
-    filled = head + BEGIN + "\n" + table(rows) + END + rest.split(END)[1]
-    if options.check:
-        if filled != text:
-            sys.exit(
-                f"{page} does not show what {TABLE.name} holds: common/tools/testing/systems_table.py fill {page}"
-            )
-    else:
-        page.write_text(filled, encoding="utf-8")
-    return 0
-
-
-def main() -> int:
+def main() -> None:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    commands = parser.add_subparsers(required=True)
-    describing = commands.add_parser("describe")
-    describing.set_defaults(run=describe)
     for name in ["tree", "course"]:
-        describing.add_argument(name)
-    describing.add_argument("--suite", required=True, choices=NAMES)
-    for name in ["--cxx", "--cuda", "--meson", "--refused", "--record"]:
-        describing.add_argument(name)
+        parser.add_argument(name)
+    parser.add_argument("--suite", required=True, choices=NAMES)
+    for name in ["--cxx", "--cuda", "--meson", "--refused"]:
+        parser.add_argument(name)
     for name in ["--cached", "--user"]:
-        describing.add_argument(name, action="store_true")
-    filling = commands.add_parser("fill")
-    filling.set_defaults(run=fill)
-    filling.add_argument("file")
-    filling.add_argument("--check", action="store_true")
-    options = parser.parse_args()
-    return options.run(options)
+        parser.add_argument(name, action="store_true")
+    describe(parser.parse_args())
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    main()

@@ -3,7 +3,7 @@
 # The first ten minutes: in an empty Debian, with a clone of what is committed here and nothing else, the README's first command must
 # end with a score table of all points and its second with "N passed, 0 failed". Run as root; takes as long as the suite does.
 #   common/tools/testing/try_fresh.sh [--suite bookworm|trixie|sid] [--cxx g++-N|clang++-N] [--cuda RELEASE] [--meson VERSION] [--at FOLDER] [--user]
-#       [--with 'PACKAGE…'] [--first] [--refused WORDS] [--student] [--edition DIR] [--test 'NAME…'] [--cache DIR] [--record FILE] [--dir DIR] [--keep] [--copy PATH[=THERE]]…
+#       [--with 'PACKAGE…'] [--first] [--refused WORDS] [--student] [--edition DIR] [--test 'NAME…'] [--cache DIR] [--dir DIR] [--keep] [--copy PATH[=THERE]]…
 #       [--env NAME[=VALUE]]…
 # --suite: of which Debian (default bookworm, which is 12). --cxx: with that compiler in place of the system's (a clang
 # compiles the host's code, and nvcc takes the system's g++). --cuda: with another toolkit than the one that set-up would fetch (LAB_CUDA: 12, 13, 13.2 …). --meson: with that one in place of the pinned one.
@@ -14,11 +14,11 @@
 # edition that ./lab release makes, and then what its workflow runs (.github/grade.sh). --edition: of the edition in DIR, such as one with
 # prebuilt tools; its first command is then "./lab grade reduction". --test: these arguments to the second command
 # instead of none, for a shorter run. --cache: with ccache, whose folder is DIR of this machine; the CPU time is not that of an empty
-# Debian then, and is marked. --record: adds a line of what was tried to FILE (common/tools/testing/systems.tsv: see systems_table.py).
+# Debian then, and is marked.
 # --dir: work there (default /var/tmp/gpu-labs-fresh). --keep: leave the tree. --copy, --env: as fresh_debian.sh has them.
 set -euo pipefail
 source "$(dirname "${BASH_SOURCE[0]}")/try_tree.sh"
-student='' edition='' keep='''' tests='' cxx='' cuda='' meson='' at=/course user='' first='' refused='' record='' with=()
+student='' edition='' keep='''' tests='' cxx='' cuda='' meson='' at=/course user='' first='' refused='' with=()
 while (($# > 0)); do
   case $1 in
     --keep) keep=1 && shift && continue ;;
@@ -33,7 +33,6 @@ while (($# > 0)); do
     --at) at=$2 ;;
     --refused) refused=$2 first=1 ;;
     --test) tests=$2 ;;
-    --record) record=$2 ;;
     *) tree_option "$1" "${2-}" ;;
   esac
   shift 2
@@ -103,8 +102,8 @@ for i in "${!commands[@]}"; do
   tail -n 12 "$tree/output-$i" | grep -Eq "${wanted[i]}" || status=1
 done
 
-python3 -B "$here/systems_table.py" describe "$tree" "$at" --suite "$suite" ${cxx:+--cxx "$cxx"} ${cuda:+--cuda "$cuda"} ${meson:+--meson "$meson"} \
-  ${cache:+--cached} ${refused:+--refused "$refused"} ${user:+--user} ${record:+--record "$record"} || status=1
+python3 -B "$here/systems_table.py" "$tree" "$at" --suite "$suite" ${cxx:+--cxx "$cxx"} ${cuda:+--cuda "$cuda"} ${meson:+--meson "$meson"} \
+  ${cache:+--cached} ${refused:+--refused "$refused"} ${user:+--user} || status=1
 [[ -n $keep ]] || rm -rf --one-file-system "$tree"
 ((status == 0)) && echo 'All ended as they should.' || echo 'FAILED: not what the README says.'
 exit $status

@@ -10,6 +10,7 @@ namespace course::ptx {
 namespace {
 
 using testing::body_error;
+using testing::kernel_of;
 using testing::operand;
 using testing::parse_kernel;
 using testing::parse_module;
@@ -59,8 +60,7 @@ TEST(PtxInstruction, EqualSpellingsShareAForm) {
 }
 
 TEST(PtxInstruction, ReadsGuardAndLine) {
-  const Module module = parse_kernel("@%p3 ret;\n\n@ ! %p4\nexit;\nbar.sync 0;");
-  const Function& k = module.functions.back();
+  const Function& k = kernel_of("@%p3 ret;\n\n@ ! %p4\nexit;\nbar.sync 0;");
   EXPECT_EQ(register_name(k, k.instructions.at(0).guard), "%p3");
   EXPECT_FALSE(k.instructions[0].guard_negated);
   EXPECT_TRUE(k.instructions[1].guard_negated);
@@ -73,16 +73,14 @@ TEST(PtxInstruction, ReadsGuardAndLine) {
 // --- labels and blocks ---
 
 TEST(PtxLabel, BranchesGoForwardsAndBackwards) {
-  const Module module = parse_kernel("top: bra.uni bottom; add.u32 %r1, %r1, 1; @%p1 bra top; bottom: ret;");
-  const Function& k = module.functions.back();
+  const Function& k = kernel_of("top: bra.uni bottom; add.u32 %r1, %r1, 1; @%p1 bra top; bottom: ret;");
   EXPECT_EQ(operand(k, 0, 0).kind, Kind::label);
   EXPECT_EQ(operand(k, 0, 0).index, 3);
   EXPECT_EQ(operand(k, 2, 0).index, 0);
 }
 
 TEST(PtxLabel, SeveralMayStandBeforeOneInstruction) {
-  const Module module = parse_kernel("bra one; bra two; one: two:\n three: ret;");
-  const Function& k = module.functions.back();
+  const Function& k = kernel_of("bra one; bra two; one: two:\n three: ret;");
   ASSERT_EQ(k.labels.size(), 3u);
   for (const Function::Label& label : k.labels) EXPECT_EQ(label.at, 2);
   EXPECT_EQ(operand(k, 0, 0).index, 2);
@@ -91,16 +89,13 @@ TEST(PtxLabel, SeveralMayStandBeforeOneInstruction) {
 }
 
 TEST(PtxLabel, MayStandAtTheEnd) {
-  const Module module = parse_kernel("bra end; ret; end:");
-  const Function& k = module.functions.back();
+  const Function& k = kernel_of("bra end; ret; end:");
   EXPECT_EQ(k.labels.at(0).at, 2);
   EXPECT_EQ(operand(k, 0, 0).index, 2);
 }
 
 TEST(PtxLabel, MayHaveNamesOfOpcodesOrRegisters) {
-  const Module module =
-      parse_kernel("add: add.u32 %r1, %r1, 1; bra add; .reg .u32 x; x : mov.u32 x, 1; bra x;");
-  const Function& k = module.functions.back();
+  const Function& k = kernel_of("add: add.u32 %r1, %r1, 1; bra add; .reg .u32 x; x : mov.u32 x, 1; bra x;");
   EXPECT_EQ(operand(k, 1, 0).index, 0);
   EXPECT_EQ(operand(k, 3, 0).kind, Kind::label);
   EXPECT_EQ(operand(k, 3, 0).index, 2);
@@ -128,9 +123,8 @@ st.local.b32 [v], x;)");
 }
 
 TEST(PtxBlock, RangesShadow) {
-  const Module module =
-      parse_kernel("mov.b32 %r1, 1; { .reg .b64 %r<4>; mov.b64 %r1, 2; mov.b64 %r2, 3; } mov.b32 %r2, %r1;");
-  const Function& k = module.functions.back();
+  const Function& k =
+      kernel_of("mov.b32 %r1, 1; { .reg .b64 %r<4>; mov.b64 %r1, 2; mov.b64 %r2, 3; } mov.b32 %r2, %r1;");
   const auto type = [&](std::size_t i) {
     return k.registers.at(static_cast<std::size_t>(operand(k, i, 0).index)).type;
   };
@@ -142,18 +136,16 @@ TEST(PtxBlock, RangesShadow) {
 }
 
 TEST(PtxBlock, OuterRegisterRangesSurviveInnerUses) {
-  const Module module = parse_kernel("{ mov.b32 %r1, 1; } mov.b32 %r1, 2;");
-  const Function& k = module.functions.back();
+  const Function& k = kernel_of("{ mov.b32 %r1, 1; } mov.b32 %r1, 2;");
   EXPECT_EQ(k.registers.size(), 1u);
   EXPECT_EQ(operand(k, 0, 0).index, operand(k, 1, 0).index);
 }
 
 TEST(PtxBlock, LabelsShadow) {
-  const Module module = parse_kernel(R"(
+  const Function& k = kernel_of(R"(
 { WAIT: mov.u32 %r1, 1; @%p1 bra DONE; bra WAIT; DONE: }
 { WAIT: mov.u32 %r1, 2; @%p1 bra DONE; bra WAIT; DONE: }
 bra WAIT; WAIT: ret;)");
-  const Function& k = module.functions.back();
   EXPECT_EQ(operand(k, 1, 0).index, 3);
   EXPECT_EQ(operand(k, 2, 0).index, 0);
   EXPECT_EQ(operand(k, 4, 0).index, 6);
@@ -200,8 +192,7 @@ TEST(PtxBlock, MissingBracesAreReportedWithTheOpeningOne) {
 // --- calls and tables ---
 
 TEST(PtxOperand, ReadsRegisterPlusConstant) {
-  const Module module = parse_kernel("add.u32 %r1, %r2 + 4, %r3+(1 << 3); st.u32 [%rd1+8], %r1 + 1;");
-  const Function& k = module.functions.back();
+  const Function& k = kernel_of("add.u32 %r1, %r2 + 4, %r3+(1 << 3); st.u32 [%rd1+8], %r1 + 1;");
   EXPECT_EQ(operand(k, 0, 1).kind, Kind::reg);
   EXPECT_EQ(operand(k, 0, 1).integer, 4);
   EXPECT_EQ(operand(k, 0, 2).integer, 8);
@@ -259,10 +250,9 @@ call %rd1, table;)",
 }
 
 TEST(PtxCall, DistinguishesPrototypesOfDifferentBlocks) {
-  const Module module = parse_kernel(R"(
+  const Function& k = kernel_of(R"(
 { p: .callprototype _ (.param .b32 _); .param .b32 a0; call %rd1, (a0), p; }
 { p: .callprototype _ (.param .b64 _); .param .b64 a0; call %rd1, (a0), p; })");
-  const Function& k = module.functions.back();
   EXPECT_EQ(operand(k, 0, 2).symbol, 0);
   EXPECT_EQ(operand(k, 1, 2).symbol, 1);
   EXPECT_EQ(operand(k, 1, 2).name, "p$1");

@@ -10,6 +10,7 @@
 namespace course::ptx {
 namespace {
 
+using testing::kernel_of;
 using testing::module_error;
 using testing::operand;
 using testing::parse_kernel;
@@ -229,8 +230,7 @@ TEST(PtxDeclarations, BadOnesAreErrors) {
 // --- registers ---
 
 TEST(PtxRegisters, ListsUsedRegistersInOrderOfUse) {
-  const Module module = parse_kernel("add.u32 %r7, %r3, %r7; ret;");
-  const Function& k = module.functions.back();
+  const Function& k = kernel_of("add.u32 %r7, %r3, %r7; ret;");
   ASSERT_EQ(k.registers.size(), 2u);
   EXPECT_EQ(k.registers[0].name, "%r7");
   EXPECT_EQ(k.registers[0].type, Type::b32);

@@ -12,6 +12,7 @@ namespace course::ptx {
 namespace {
 
 using testing::body_error;
+using testing::kernel_of;
 using testing::operand;
 using testing::parse_kernel;
 using testing::register_name;
@@ -122,10 +123,8 @@ ld.global.u32 %r1, [g+4*2]; ld.global.u32 %r1, [g+-4]; ld.local.u32 %r1, [16];)"
 }
 
 TEST(PtxOperand, SubscriptsCountElements) {
-  const Module module =
-      parse_kernel("ld.global.u32 %r1, g[3]; mov.u64 %rd1, h[2]; ld.global.u32 %r1, g[%r2+1];",
-                   ".global .u32 g[8]; .global .v2 .u32 h[4];");
-  const Function& k = module.functions.back();
+  const Function& k = kernel_of("ld.global.u32 %r1, g[3]; mov.u64 %rd1, h[2]; ld.global.u32 %r1, g[%r2+1];",
+                                ".global .u32 g[8]; .global .v2 .u32 h[4];");
   EXPECT_EQ(operand(k, 0, 1).kind, Kind::address);
   EXPECT_EQ(operand(k, 0, 1).integer, 12);
   EXPECT_EQ(operand(k, 1, 1).kind, Kind::symbol);
@@ -138,11 +137,10 @@ TEST(PtxOperand, SubscriptsCountElements) {
 }
 
 TEST(PtxOperand, ReadsSymbols) {
-  const Module module = parse_kernel(
+  const Function& k = kernel_of(
       "mov.u64 %rd1, g; mov.u64 %rd1, g+12; mov.u64 %rd1, f; mov.u64 %rd1, b; { .local .b8 s[8]; mov.u64 "
       "%rd1, s; }",
       ".global .u32 g[8]; .func f() { ret; }");
-  const Function& k = module.functions.back();
   EXPECT_EQ(operand(k, 0, 1).kind, Kind::symbol);
   EXPECT_EQ(operand(k, 0, 1).table, Table::variable);
   EXPECT_EQ(operand(k, 1, 1).integer, 12);
@@ -154,9 +152,8 @@ TEST(PtxOperand, ReadsSymbols) {
 }
 
 TEST(PtxOperand, ReadsVectorsSinksAndPairs) {
-  const Module module = parse_kernel(
-      "mov.b64 {%r1, _}, %rd1; setp.eq.and.u32 %p1|%p2, %r1, 2, !%p3; setp.lt.u32 _|%p1, %r1, 3;");
-  const Function& k = module.functions.back();
+  const Function& k =
+      kernel_of("mov.b64 {%r1, _}, %rd1; setp.eq.and.u32 %p1|%p2, %r1, 2, !%p3; setp.lt.u32 _|%p1, %r1, 3;");
   ASSERT_EQ(operand(k, 0, 0).kind, Kind::vector);
   EXPECT_EQ(operand(k, 0, 0).parts.at(1).kind, Kind::sink);
   ASSERT_EQ(operand(k, 1, 0).kind, Kind::pair);
@@ -167,10 +164,9 @@ TEST(PtxOperand, ReadsVectorsSinksAndPairs) {
 }
 
 TEST(PtxOperand, ReadsSpecialRegisters) {
-  const Module module = parse_kernel(
+  const Function& k = kernel_of(
       "mov.u32 %r1, %tid.x; mov.u64 %rd1, %clock64; mov.u32 %r1, %envreg31; mov.u32 %r1, %ctaid.b; mov.u64 "
       "%rd1, %pm7_64;");
-  const Function& k = module.functions.back();
   EXPECT_EQ(operand(k, 0, 1).kind, Kind::special);
   EXPECT_EQ(operand(k, 0, 1).name, "%tid.x");
   EXPECT_EQ(operand(k, 1, 1).name, "%clock64");
@@ -185,8 +181,7 @@ TEST(PtxOperand, ReadsSpecialRegisters) {
 }
 
 TEST(PtxOperand, ReadsByteSelectorsOfVideoInstructions) {
-  const Module module = parse_kernel("vmad.u32.u32.u32 %r1, %r2.b3, -%r3.h0, %r4;");
-  const Function& k = module.functions.back();
+  const Function& k = kernel_of("vmad.u32.u32.u32 %r1, %r2.b3, -%r3.h0, %r4;");
   EXPECT_EQ(operand(k, 0, 1).name, "b3");
   EXPECT_EQ(operand(k, 0, 2).name, "h0");
   EXPECT_TRUE(operand(k, 0, 2).negated);

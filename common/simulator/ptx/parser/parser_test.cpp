@@ -13,7 +13,6 @@ namespace course::ptx {
 namespace {
 
 using testing::module_error;
-using testing::parse_kernel;
 using testing::parse_module;
 using testing::read_test_data;
 

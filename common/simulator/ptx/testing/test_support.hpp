@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include <cstdlib>
+#include <deque>
 #include <fstream>
 #include <iterator>
 #include <string>
@@ -54,6 +55,12 @@ inline Module parse_kernel(std::string_view body, std::string_view before = "") 
     return empty;
   }
   return std::move(*module);
+}
+
+// Its kernel. The modules are kept, as functions refer to them.
+inline const Function& kernel_of(std::string_view body, std::string_view before = "") {
+  static std::deque<Module> modules;
+  return modules.emplace_back(parse_kernel(body, before)).functions.back();
 }
 
 // The text of the error; "" and a test failure if the text parses.

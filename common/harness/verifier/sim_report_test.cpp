@@ -12,6 +12,17 @@
 namespace course::lab {
 namespace {
 
+SimFinding finding_of(const char* checker, const char* kind, const std::string& message = "",
+                      const char* kernel = "", bool is_hint = false) {
+  SimFinding finding;
+  finding.checker = checker;
+  finding.kind = kind;
+  finding.message = message;
+  finding.kernel = kernel;
+  finding.is_hint = is_hint;
+  return finding;
+}
+
 TEST(SimReport, ReadsWhatTheSimulatorWrites) {
   const SimReport report =
       read_sim_report(R"({"device": "Simulated H200", "mode": 4, "modelled_us": 12.5, "launches": [{}],
@@ -39,11 +50,10 @@ TEST(SimReport, PutsTheCheckersLabelBeforeAFinding) {
 }
 
 TEST(SimReport, RepeatsNothingThatTheMessageSays) {
-  SimFinding finding;
+  SimFinding finding = finding_of("", "", "race on s[1] at lab.cu:7");
   finding.file = "/a/lab.cu";
   finding.line = 7;
   finding.object = "s[1]";
-  finding.message = "race on s[1] at lab.cu:7";
   EXPECT_EQ(one_line(finding), "race on s[1] at lab.cu:7");
 }
 
@@ -112,10 +122,7 @@ TEST(SimReport, KeepsALongMessageToAFewLines) {
 TEST(SimReport, SaysWhatAWildAccessComesOf) {
   SimReport report;
   for (const char* checker : {"memcheck", "leakcheck", "racecheck", "initcheck"}) {
-    SimFinding& finding = report.findings.emplace_back();
-    finding.checker = checker;
-    finding.kernel = "k";
-    finding.message = std::string("found by ") + checker;
+    report.findings.push_back(finding_of(checker, "", std::string("found by ") + checker, "k"));
   }
   Judgement judgement;
   judge_report(report, false, false, judgement);
@@ -133,9 +140,7 @@ TEST(SimReport, SaysWhatAWildAccessComesOf) {
 TEST(SimReport, OnlyTimingMakesRightAnswersLuck) {
   const auto headline = [](const char* checker, const char* kind) {
     SimReport report;
-    SimFinding& finding = report.findings.emplace_back();
-    finding.checker = checker;
-    finding.kind = kind;
+    report.findings.push_back(finding_of(checker, kind));
     Judgement judgement;
     judgement.verdict = Verdict::ok;
     judge_report(report, false, false, judgement);
@@ -149,9 +154,7 @@ TEST(SimReport, OnlyTimingMakesRightAnswersLuck) {
 TEST(SimReport, ProvedHangIsNotCalledSlow) {
   const auto headline = [](const char* kind) {
     SimReport report;
-    SimFinding& finding = report.findings.emplace_back();
-    finding.checker = "execution";
-    finding.kind = kind;
+    report.findings.push_back(finding_of("execution", kind));
     Judgement judgement = judge_cuda_error(702, "");  // cudaErrorLaunchTimeout
     judge_report(report, false, false, judgement);
     EXPECT_EQ(judgement.verdict, Verdict::time_limit);
@@ -167,15 +170,10 @@ TEST(SimReport, ProvedHangIsNotCalledSlow) {
 
 TEST(SimReport, FailedCallComesBeforeItsConsequences) {
   SimReport report;
-  SimFinding& consequence = report.findings.emplace_back();
-  consequence.checker = "initcheck";
-  consequence.message = "reads d_spare";
-  SimFinding& call = report.findings.emplace_back();
-  call.checker = "memcheck";
-  call.kind = "api-error";
-  call.kernel = "void course::k03<int>(int*)";
-  call.message = "<<<>>> fails: void course::k03<int>(int*): too many threads";
-  call.is_hint = true;
+  report.findings = {
+      finding_of("initcheck", "", "reads d_spare"),
+      finding_of("memcheck", "api-error", "<<<>>> fails: void course::k03<int>(int*): too many threads",
+                 "void course::k03<int>(int*)", true)};
   Judgement judgement = judge_cuda_error(9, "");
   judge_report(report, false, false, judgement);
   EXPECT_EQ(cause_of(judgement.failure), "failed call: <<<>>> fails: k03: too many threads");
@@ -189,12 +187,8 @@ TEST(SimReport, FailedCallComesBeforeItsConsequences) {
 // It was seen; the other cause is guessed from the output.
 TEST(SimReport, LostUpdateComesBeforeGuesses) {
   SimReport report;
-  for (const char* kind : {"shuffle-offset", "lost-update"}) {
-    SimFinding& finding = report.findings.emplace_back();
-    finding.checker = "racecheck";
-    finding.kind = finding.message = kind;
-    finding.is_hint = true;
-  }
+  for (const char* kind : {"shuffle-offset", "lost-update"})
+    report.findings.push_back(finding_of("racecheck", kind, kind, "", true));
   Judgement judgement;
   judge_report(report, false, false, judgement);
   EXPECT_EQ(judgement.verdict, Verdict::ok) << "a hint";
@@ -207,9 +201,7 @@ TEST(SimReport, LostUpdateComesBeforeGuesses) {
 
 TEST(SimReport, LostUpdateIsNoFaultOfRightOutputs) {
   SimReport report;
-  SimFinding& finding = report.findings.emplace_back();
-  finding.checker = "racecheck";
-  finding.kind = finding.message = "lost-update";
+  report.findings.push_back(finding_of("racecheck", "lost-update", "lost-update"));
   Judgement judgement;
   judge_report(report, false, false, judgement);
   EXPECT_EQ(judgement.verdict, Verdict::ok);
@@ -221,11 +213,8 @@ TEST(SimReport, LostUpdateIsNoFaultOfRightOutputs) {
 
 TEST(SimReport, WritesOfOneValueExplainNothing) {
   SimReport report;
-  for (const char* kind : {"shared-write-write-same-value", "shuffle-offset"}) {
-    SimFinding& finding = report.findings.emplace_back();
-    finding.kind = finding.message = kind;
-    finding.is_hint = true;
-  }
+  for (const char* kind : {"shared-write-write-same-value", "shuffle-offset"})
+    report.findings.push_back(finding_of("", kind, kind, "", true));
   Judgement judgement;
   judgement.verdict = Verdict::wrong_answer;
   judge_report(report, false, false, judgement);

@@ -74,24 +74,36 @@ testing::Script::Answer failing_where(std::function<bool(const Case&)> fails) {
   };
 }
 
+// What is found with that runner, or with one that fails as `fails` says.
+SmallestFailure found_by(testing::Script& script, const Case& c = CopyProblem::make(0, 1000),
+                         const lab::Problem& problem = kProblem) {
+  const auto found = find_smallest(problem, kTask, c, *script.runner(lab::DeviceKind::sim));
+  EXPECT_TRUE(found);
+  return found.value_or(SmallestFailure{});
+}
+SmallestFailure found_where(std::function<bool(const Case&)> fails,
+                            const Case& c = CopyProblem::make(0, 1000),
+                            const lab::Problem& problem = kProblem) {
+  testing::Script script(failing_where(std::move(fails)));
+  return found_by(script, c, problem);
+}
+bool has_three_items(const Case& c) {
+  return c.n >= 3;
+}
+
 TEST(Smallest, FindsTheShortestLengthThatFails) {
   testing::Script script(failing_where([](const Case& c) { return c.n >= 5; }));
-  const auto found =
-      find_smallest(kProblem, kTask, CopyProblem::make(0, 1000), *script.runner(lab::DeviceKind::sim));
-  ASSERT_TRUE(found);
-  EXPECT_EQ(found->c.n, 5u);
-  EXPECT_EQ(found->c.pattern, Pattern::example);  // the simplest items
-  EXPECT_THAT(found->wrong, ElementsAre("sum_i32", "max_i32"));
-  EXPECT_TRUE(lab::find_case(kProblem, kTask, found->c.name)) << found->c.name;
+  const auto found = found_by(script);
+  EXPECT_EQ(found.c.n, 5u);
+  EXPECT_EQ(found.c.pattern, Pattern::example);  // the simplest items
+  EXPECT_THAT(found.wrong, ElementsAre("sum_i32", "max_i32"));
+  EXPECT_TRUE(lab::find_case(kProblem, kTask, found.c.name)) << found.c.name;
   for (const testing::Asked& asked : script.asked()) EXPECT_EQ(asked.seed, kSmallestSeed);
 }
 
 TEST(Smallest, BeginsWithOneItem) {
-  testing::Script script(failing_where([](const Case& c) { return c.n >= 1; }));
-  const auto found =
-      find_smallest(kProblem, kTask, CopyProblem::make(0, 1000), *script.runner(lab::DeviceKind::sim));
-  ASSERT_TRUE(found);
-  EXPECT_EQ(found->c.n, 1u);
+  const auto found = found_where([](const Case& c) { return c.n >= 1; });
+  EXPECT_EQ(found.c.n, 1u);
 }
 
 TEST(Smallest, FindsTheShortestRunWithoutAnEnd) {
@@ -99,11 +111,9 @@ TEST(Smallest, FindsTheShortestRunWithoutAnEnd) {
     if (c.n < 4) return std::nullopt;
     return testing::failing(Verdict::time_limit, "does not end");
   });
-  const auto found =
-      find_smallest(kProblem, kTask, CopyProblem::make(0, 1000), *script.runner(lab::DeviceKind::sim));
-  ASSERT_TRUE(found);
-  EXPECT_EQ(found->c.n, 4u);
-  const std::string text = smallest_text(kProblem, kTask, *found, "");
+  const auto found = found_by(script);
+  EXPECT_EQ(found.c.n, 4u);
+  const std::string text = smallest_text(kProblem, kTask, found, "");
   EXPECT_THAT(text, HasSubstr("./lab debug fake first --case sum_i32_n4_example\n"));
   EXPECT_THAT(text, Not(HasSubstr("./lab trace")));
 }
@@ -124,30 +134,21 @@ TEST(Smallest, GivesNoMistakeThatLongerInputsRefute) {
 }
 
 TEST(Smallest, SaysWhichOperatorsAreRight) {
-  testing::Script script(failing_where([](const Case& c) { return c.op == 1 && c.n >= 3; }));
   const auto found =
-      find_smallest(kProblem, kTask, CopyProblem::make(1, 1000), *script.runner(lab::DeviceKind::sim));
-  ASSERT_TRUE(found);
-  EXPECT_EQ(found->c.n, 3u);
-  EXPECT_THAT(found->right, ElementsAre("sum_i32"));
-  EXPECT_THAT(found->wrong, ElementsAre("max_i32"));
+      found_where([](const Case& c) { return c.op == 1 && c.n >= 3; }, CopyProblem::make(1, 1000));
+  EXPECT_EQ(found.c.n, 3u);
+  EXPECT_THAT(found.right, ElementsAre("sum_i32"));
+  EXPECT_THAT(found.wrong, ElementsAre("max_i32"));
 }
 
 TEST(Smallest, PrefersTheFirstOperatorThatFailsAsWell) {
-  testing::Script script(failing_where([](const Case& c) { return c.n >= 3; }));
-  const auto found =
-      find_smallest(kProblem, kTask, CopyProblem::make(1, 1000), *script.runner(lab::DeviceKind::sim));
-  ASSERT_TRUE(found);
-  EXPECT_EQ(found->c.name, "sum_i32_n3_example");
+  const auto found = found_where(has_three_items, CopyProblem::make(1, 1000));
+  EXPECT_EQ(found.c.name, "sum_i32_n3_example");
 }
 
 TEST(Smallest, KeepsTheItemsWhenSimplerOnesAreRight) {
-  testing::Script script(
-      failing_where([](const Case& c) { return c.pattern == Pattern::random && c.n > 40; }));
-  const auto found =
-      find_smallest(kProblem, kTask, CopyProblem::make(0, 1000), *script.runner(lab::DeviceKind::sim));
-  ASSERT_TRUE(found);
-  EXPECT_EQ(found->c.name, "sum_i32_n63_random");
+  const auto found = found_where([](const Case& c) { return c.pattern == Pattern::random && c.n > 40; });
+  EXPECT_EQ(found.c.name, "sum_i32_n63_random");
 }
 
 TEST(Smallest, FindsNothingWhereNothingFailsAlone) {
@@ -194,14 +195,12 @@ class RowProblem : public CopyProblem {
 
 TEST(Smallest, CallsNothingRightThatHasShorterRows) {
   const RowProblem problem;
-  testing::Script script(failing_where([](const Case& c) { return c.params[0] > 1; }));
   const auto found =
-      find_smallest(problem, kTask, RowProblem::make_rows(0, 1000), *script.runner(lab::DeviceKind::sim));
-  ASSERT_TRUE(found);
-  EXPECT_THAT(found->wrong, ElementsAre("sum_i32"));
-  EXPECT_TRUE(found->right.empty());
-  EXPECT_EQ(found->n_untried, 1u);
-  EXPECT_THAT(smallest_text(problem, kTask, *found, ""), Not(HasSubstr("every operator")));
+      found_where([](const Case& c) { return c.params[0] > 1; }, RowProblem::make_rows(0, 1000), problem);
+  EXPECT_THAT(found.wrong, ElementsAre("sum_i32"));
+  EXPECT_TRUE(found.right.empty());
+  EXPECT_EQ(found.n_untried, 1u);
+  EXPECT_THAT(smallest_text(problem, kTask, found, ""), Not(HasSubstr("every operator")));
 }
 
 // d_out is cleared by a launch, and then changed by atomic operations, which a trace shows as no stores.
@@ -213,81 +212,68 @@ std::string report_with(const std::string& writes) {
 }
 
 TEST(SmallestText, BlamesNoStoreThatSomethingElseOverwrote) {
-  testing::Script script(failing_where([](const Case& c) { return c.n >= 3; }));
-  auto found =
-      find_smallest(kProblem, kTask, CopyProblem::make(0, 1000), *script.runner(lab::DeviceKind::sim));
-  ASSERT_TRUE(found);
-  found->is_traced = true;
-  found->trace_is_right = false;
+  auto found = found_where(has_three_items);
+  found.is_traced = true;
+  found.trace_is_right = false;
   for (const char* writes :
        {"[0, 0, 0, 32, []], [1, 0, 1, 32, []], [2, 0, 2, 32, []]", "[0, 0, 0, 32, []]"}) {
-    found->outcome.sim_report = report_with(writes);
-    const std::string text = smallest_text(kProblem, kTask, *found, "");
+    found.outcome.sim_report = report_with(writes);
+    const std::string text = smallest_text(kProblem, kTask, found, "");
     EXPECT_THAT(text, Not(HasSubstr("first wrong value"))) << writes;
     EXPECT_THAT(text, Not(HasSubstr("no thread reaches it"))) << writes;
   }
 }
 
 TEST(SmallestText, GivesOperandsTheValuesThatWereRead) {
-  testing::Script script(failing_where([](const Case& c) { return c.n >= 3; }));
-  auto found =
-      find_smallest(kProblem, kTask, CopyProblem::make(0, 1000), *script.runner(lab::DeviceKind::sim));
-  ASSERT_TRUE(found);
-  found->is_traced = true;
-  found->trace_is_right = false;
+  auto found = found_where(has_three_items);
+  found.is_traced = true;
+  found.trace_is_right = false;
   // s_data holds 0 at the end of its step; 4 and 95 were read in between.
-  found->outcome.sim_report = R"json({"findings": [], "launches": [{"kernel": "void fake::k00(int*)"}],
+  found.outcome.sim_report = R"json({"findings": [], "launches": [{"kernel": "void fake::k00(int*)"}],
    "trace": {"rows": [
     {"launch": 0, "block": 0, "after": "barrier", "object": "s_data", "width": 4,
      "contents": "0000000000000000", "writes": [[0, 0, 0, 30, []], [1, 0, 1, 30, []]]},
     {"launch": 0, "block": null, "after": "launch", "object": "d_out", "width": 4,
      "contents": "0a0000000b00000063000000",
      "writes": [[2, 0, 2, 32, [["s_data", 0], ["s_data", 1]], "63000000", ["04000000", "5f000000"]]]}]}})json";
-  std::string text = smallest_text(kProblem, kTask, *found, "");
+  std::string text = smallest_text(kProblem, kTask, found, "");
   replace_all(text, "\n  ", " ");
   EXPECT_THAT(text, HasSubstr("thread 2 of block 0 stores 99 in d_out[2]; right is 12."));
   EXPECT_THAT(text, HasSubstr("computed from s_data[0] = 4 and s_data[1] = 95."));
   // Without values, none is made up.
-  replace_all(found->outcome.sim_report, R"(, ["04000000", "5f000000"])", "");
-  EXPECT_THAT(smallest_text(kProblem, kTask, *found, ""),
-              HasSubstr("computed from s_data[0] and s_data[1]."));
+  replace_all(found.outcome.sim_report, R"(, ["04000000", "5f000000"])", "");
+  EXPECT_THAT(smallest_text(kProblem, kTask, found, ""), HasSubstr("computed from s_data[0] and s_data[1]."));
 }
 
 TEST(SmallestText, NamesTheArrayThatHoldsTheRightResults) {
-  testing::Script script(failing_where([](const Case& c) { return c.n >= 3; }));
-  auto found =
-      find_smallest(kProblem, kTask, CopyProblem::make(0, 1000), *script.runner(lab::DeviceKind::sim));
-  ASSERT_TRUE(found);
-  found->is_traced = true;
-  found->trace_is_right = false;
+  auto found = found_where(has_three_items);
+  found.is_traced = true;
+  found.trace_is_right = false;
   const std::string report = R"json({"findings": [], "launches": [{"kernel": "void fake::k00(int*)"}],
    "trace": {"rows": [
     {"launch": 0, "block": null, "after": "launch", "object": "d_scratch", "width": 4,
      "contents": "0a0000000b0000000c000000",
      "writes": [[0, 0, 0, 32, [], "0a000000", []], [1, 0, 1, 32, [], "0b000000", []],
                 [2, 0, 2, 32, [], "0c000000", []]]}]}})json";
-  found->outcome.sim_report = report;
-  EXPECT_THAT(smallest_text(kProblem, kTask, *found, ""), Not(HasSubstr("d_scratch holds")));
-  std::ranges::fill(found->outcome.outputs.at(0).bytes, lab::kPoison);
-  EXPECT_THAT(smallest_text(kProblem, kTask, *found, ""), HasSubstr("d_scratch holds the right results"));
-  replace_all(found->outcome.sim_report, R"("0c000000", [])", R"("0d000000", [])");
-  EXPECT_THAT(smallest_text(kProblem, kTask, *found, ""), Not(HasSubstr("d_scratch holds")));
+  found.outcome.sim_report = report;
+  EXPECT_THAT(smallest_text(kProblem, kTask, found, ""), Not(HasSubstr("d_scratch holds")));
+  std::ranges::fill(found.outcome.outputs.at(0).bytes, lab::kPoison);
+  EXPECT_THAT(smallest_text(kProblem, kTask, found, ""), HasSubstr("d_scratch holds the right results"));
+  replace_all(found.outcome.sim_report, R"("0c000000", [])", R"("0d000000", [])");
+  EXPECT_THAT(smallest_text(kProblem, kTask, found, ""), Not(HasSubstr("d_scratch holds")));
 }
 
 TEST(SmallestText, BlamesPositionsThatFallAndNoItems) {
-  testing::Script script(failing_where([](const Case& c) { return c.n >= 3; }));
-  auto found =
-      find_smallest(kProblem, kTask, CopyProblem::make(0, 1000), *script.runner(lab::DeviceKind::sim));
-  ASSERT_TRUE(found);
-  found->is_traced = true;
-  found->trace_is_right = false;
-  found->outcome.sim_report = R"json({"findings": [], "launches": [{"kernel": "void fake::k00(int*)"}],
+  auto found = found_where(has_three_items);
+  found.is_traced = true;
+  found.trace_is_right = false;
+  found.outcome.sim_report = R"json({"findings": [], "launches": [{"kernel": "void fake::k00(int*)"}],
    "trace": {"rows": [
     {"launch": 0, "block": null, "after": "launch", "object": "d_places", "width": 4,
      "contents": "0a00000003000000",
      "writes": [[0, 0, 0, 32, [], "0a000000", []], [1, 0, 1, 32, [], "03000000", []]]}]}})json";
   const auto text = [&](const std::string& slice) {
-    return smallest_text(kProblem, kTask, *found, "", 12, "race: two items have one position", slice);
+    return smallest_text(kProblem, kTask, found, "", 12, "race: two items have one position", slice);
   };
   EXPECT_THAT(text("8 | d_out[p] = x;\n    7 | const unsigned p = d_places[i];"),
               HasSubstr("d_places[1] is 3, less than d_places[0] = 10"));
@@ -315,21 +301,18 @@ class RanksProblem : public CopyProblem {
 TEST(SmallestText, ShowsActualValuesOfEveryWrongRank) {
   const RanksProblem problem;
   for (const int n_wrong : {1, 7}) {
-    testing::Script script(failing_where([](const Case& c) { return c.n >= 3; }));
-    auto found =
-        find_smallest(problem, kTask, CopyProblem::make(0, 1000), *script.runner(lab::DeviceKind::sim));
-    ASSERT_TRUE(found);
+    auto found = found_where(has_three_items, CopyProblem::make(0, 1000), problem);
     // The output of one rank, wrong and right.
-    const lab::HostBuffer wrong = found->outcome.outputs.at(0);
+    const lab::HostBuffer wrong = found.outcome.outputs.at(0);
     lab::HostBuffer right = wrong;
     right.bytes[8] = std::byte{12};
-    found->outcome.outputs.clear();
+    found.outcome.outputs.clear();
     for (int r = 0; r < RanksProblem::kRanks; ++r) {
-      found->outcome.outputs.push_back(r < n_wrong ? wrong : right);
-      found->outcome.outputs.back().spec.name = "d_out of rank " + std::to_string(r);
+      found.outcome.outputs.push_back(r < n_wrong ? wrong : right);
+      found.outcome.outputs.back().spec.name = "d_out of rank " + std::to_string(r);
     }
-    found->outcome.failure.mismatch->buffer = "d_out of rank 0";
-    const std::string text = smallest_text(problem, kTask, *found, "");
+    found.outcome.failure.mismatch->buffer = "d_out of rank 0";
+    const std::string text = smallest_text(problem, kTask, found, "");
     for (const std::string_view line : lines_of(text)) EXPECT_LE(display_width(line), 80u) << line;
     EXPECT_THAT(text, Not(HasSubstr("…")));
     std::size_t n_shown = 0;
@@ -341,11 +324,8 @@ TEST(SmallestText, ShowsActualValuesOfEveryWrongRank) {
 }
 
 TEST(SmallestText, ShowsItemsExpectedAndActualSideBySide) {
-  testing::Script script(failing_where([](const Case& c) { return c.n >= 3; }));
-  const auto found =
-      find_smallest(kProblem, kTask, CopyProblem::make(0, 1000), *script.runner(lab::DeviceKind::sim));
-  ASSERT_TRUE(found);
-  const std::string text = smallest_text(kProblem, kTask, *found, "");
+  const auto found = found_where(has_three_items);
+  const std::string text = smallest_text(kProblem, kTask, found, "");
   EXPECT_THAT(text, HasSubstr("0    10        10      10\n"));
   EXPECT_THAT(text, HasSubstr("2    12        12      99  <- wrong\n"));
   EXPECT_THAT(text, HasSubstr("./lab trace fake first --case sum_i32_n3_example\n"));
@@ -354,30 +334,22 @@ TEST(SmallestText, ShowsItemsExpectedAndActualSideBySide) {
 }
 
 TEST(SmallestText, SaysWhichOperatorsAreRight) {
-  testing::Script script(failing_where([](const Case& c) { return c.op == 1 && c.n >= 3; }));
   const auto found =
-      find_smallest(kProblem, kTask, CopyProblem::make(1, 1000), *script.runner(lab::DeviceKind::sim));
-  ASSERT_TRUE(found);
-  const std::string text = smallest_text(kProblem, kTask, *found, "");
+      found_where([](const Case& c) { return c.op == 1 && c.n >= 3; }, CopyProblem::make(1, 1000));
+  const std::string text = smallest_text(kProblem, kTask, found, "");
   EXPECT_THAT(text, HasSubstr("wrong with this length: max; right: sum\n"));
 }
 
 TEST(SmallestText, ListsNoKindsWhereThereIsOneKind) {
-  testing::Script script(failing_where([](const Case& c) { return c.n >= 3; }));
-  auto found =
-      find_smallest(kProblem, kTask, CopyProblem::make(0, 1000), *script.runner(lab::DeviceKind::sim));
-  ASSERT_TRUE(found);
-  found->wrong.resize(1);
-  EXPECT_THAT(smallest_text(kProblem, kTask, *found, ""), Not(HasSubstr("wrong: ")));
+  auto found = found_where(has_three_items);
+  found.wrong.resize(1);
+  EXPECT_THAT(smallest_text(kProblem, kTask, found, ""), Not(HasSubstr("wrong: ")));
 }
 
 TEST(SmallestText, FitsTheLinesThatAreLeft) {
-  testing::Script script(failing_where([](const Case& c) { return c.n >= 3; }));
-  const auto found =
-      find_smallest(kProblem, kTask, CopyProblem::make(0, 1000), *script.runner(lab::DeviceKind::sim));
-  ASSERT_TRUE(found);
+  const auto found = found_where(has_three_items);
   for (const std::size_t lines : {6u, 9u}) {
-    const std::string text = smallest_text(kProblem, kTask, *found, "", lines, "a cause");
+    const std::string text = smallest_text(kProblem, kTask, found, "", lines, "a cause");
     EXPECT_LE(static_cast<std::size_t>(std::ranges::count(text, '\n')), lines) << text;
     EXPECT_THAT(text, HasSubstr("<- wrong"));
     EXPECT_THAT(text,

@@ -134,11 +134,6 @@ CASE(stores_an_element) {
   Floats v;
   v[5] = 1;  // host-access
 }
-CASE(sorts_on_the_host) {
-  Floats v;
-  v.written();
-  std::sort(v.get(), v.get() + kItems);  // host-access
-}
 CASE(copies_with_memcpy) {
   Floats v;
   std::vector<float> host(kItems);
@@ -233,11 +228,6 @@ CASE(grid_is_too_small) {
 CASE(one_element_is_left_out) {
   Floats v;
   init_but<<<4, kBlock>>>(v, kItems, 500);
-  copied(v);
-}
-CASE(first_element_is_left_out) {
-  Floats v;
-  init_but<<<4, kBlock>>>(v, kItems, 0);
   copied(v);
 }
 CASE(gap_goes_through_a_copy) {

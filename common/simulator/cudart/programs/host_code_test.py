@@ -27,7 +27,6 @@ FAULTS = {
         r"copy it to the host first, with cudaMemcpy\(host, device, 4000, cudaMemcpyDeviceToHost\)",
     ),
     "stores_an_element": (CRASH, "host-access", "the host writes byte 20 of .* copy that with cudaMemcpy"),
-    "sorts_on_the_host": (CRASH, "host-access", GONE),
     "copies_with_memcpy": (CRASH, "host-access", GONE),
     "reads_a_pitched_row": (CRASH, "host-access", "the host reads byte 512 of .* from cudaMallocPitch"),
     "reads_pool_memory": (CRASH, "host-access", "the host reads byte 0 of .*400 bytes from cudaMallocAsync"),
@@ -55,7 +54,6 @@ FAULTS = {
         r"thread, so the grid is too small; 1000 elements need 4 blocks of 256",
     ),
     "one_element_is_left_out": (86, "uninitialised-global", "element 500 of 1000 has never been written"),
-    "first_element_is_left_out": (86, "uninitialised-global", "element 0 of 1000 has never been written"),
     "gap_goes_through_a_copy": (
         86,
         "uninitialised-global",

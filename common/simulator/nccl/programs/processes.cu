@@ -9,7 +9,6 @@
 #include <functional>
 #include <map>
 #include <string>
-#include <thread>
 
 #include "ranks.hpp"
 
@@ -238,7 +237,6 @@ const std::map<std::string, std::function<void()>> kCases{
      }},
     // --- ranks that do not agree
     {"other_count", joined([] { (void)all_reduce(g_process.rank == 1 ? 20 : 10); })},
-    {"send_other_count", joined([] { (void)(g_process.rank == 0 ? send(1, 10) : receive(0, 11)); })},
     // --- calls that do not come
     {"missing_rank", joined([] {
        if (g_process.rank == 1) sleep_for_ever();

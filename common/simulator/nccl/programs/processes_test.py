@@ -39,12 +39,6 @@ FAULTS_OF_RANKS = {
         rf"agree on the count of collective 1 .*: rank \d calls ncclAllReduce\(count \d0, float32, sum\) {LINE}, rank \d calls "
         rf"ncclAllReduce\(count \d0, float32, sum\) {LINE}",
     ),
-    "send_other_count": (
-        2,
-        1,
-        [USAGE] * 2,
-        rf"agree on the count: rank \d calls nccl\w+\(count 1\d, float32, (to|from) rank \d\) {LINE}, rank \d calls",
-    ),
     "missing_rank": (
         3,
         1,

@@ -169,11 +169,5 @@ TEST(TopRung, FindsTheBinOfAByteOnlyWhenItMerges) {
             1.1 * counted_bytes(OpId::even)["warp_instructions"]);
 }
 
-TEST(Ladder, SharedCountsIsFarFasterThanGlobalAtomics) {
-  constexpr std::uint64_t kLarge = 1 << 20;
-  EXPECT_LT(counted("shared_counts", 256, Pattern::random, kLarge).modelled_us,
-            0.4 * counted("global_atomics", 256, Pattern::random, kLarge).modelled_us);
-}
-
 }  // namespace
 }  // namespace course::histogram

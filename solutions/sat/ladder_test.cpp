@@ -119,13 +119,6 @@ TEST(Box, MakesThreeAdditionsAndFourLookUpsAnItem) {
   EXPECT_LT(counts.bytes(), 1.2 * 20 * kWide.n());
 }
 
-TEST(Ladder, NoTaskIsSlowerThanTheSerialOne) {
-  for (const char* rung :
-       {"rows_columns", "transpose", "fused", "single_pass", "look_back", "state_of_the_art"}) {
-    EXPECT_LT(counted(rung).modelled_us, 0.5 * counted("serial").modelled_us) << rung;
-  }
-}
-
 // As measured: with small tiles, waiting for other tiles costs more than a second pass.
 TEST(Ladder, OnePassWithLargeTilesIsTheFastest) {
   constexpr Size kLarge{1024, 1024};

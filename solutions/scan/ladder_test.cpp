@@ -126,10 +126,6 @@ TEST(Ladder, CompactThreadsLetWarpsSkipLevelsAndMeetBankConflicts) {
   EXPECT_LT(exclusive("conflict_free")["shared_wavefronts"], 0.5 * exclusive("compact")["shared_wavefronts"]);
 }
 
-TEST(Ladder, AnOddChunkMeetsNoBankTwice) {
-  EXPECT_EQ(counted("coarsened", kN, 4096).conflicts(), 1);
-}
-
 TEST(Ladder, LoadsSixteenBytesALaneWhenItPays) {
   const auto sectors = [](const char* rung) {
     return counted(rung, kN, 4096)["global_load_sectors"] / counted(rung, kN, 4096)["global_load_requests"];

@@ -607,25 +607,6 @@ class Page(InABrowser):
         self.assertEqual([name for name in loaded if not name.startswith("blob:")], [])
         self.assertIn("default-src 'none'", self.path.read_text(encoding="utf-8"))
 
-    def test_is_readable_at_all_widths_and_in_both_colours(self):
-        self.play(
-            lab="reduction",
-            task="sequential",
-            version="missing_barrier",
-            variant="sum_i32",
-            block=64,
-            n=64,
-            step=30,
-        )
-        for width in (360, 768, 1440):
-            for dark in (False, True):
-                self.page.look(width, 900, dark)
-                for check in ("overflow", "contrast", "structure"):
-                    complaints = self.page.run(f"({CHECKS}).{check}()")
-                    self.assertEqual(complaints, [], (check, width, dark))
-                if shots := os.environ.get("SCREENSHOTS"):
-                    self.page.screenshot(pathlib.Path(shots) / f"play-{width}{'-dark' * dark}.png")
-
 
 if __name__ == "__main__":
     if reason := why_not(sys.argv[2]):

@@ -157,8 +157,7 @@ TEST_F(Api, FaultsAffectOnlyTheirDevice) {
 }
 
 TEST_F(Api, StreamsBelongToTheirDevice) {
-  cudaStream_t stream = nullptr;
-  EXPECT_EQ(cudaStreamCreate(&stream), cudaSuccess);
+  cudaStream_t stream = make_stream();
   EXPECT_EQ(cudaSetDevice(1), cudaSuccess);
   EXPECT_EQ(launch(1, 1, 0, stream), cudaErrorInvalidResourceHandle);
   EXPECT_EQ(cudaSetDevice(0), cudaSuccess);

@@ -36,8 +36,7 @@ TEST_F(Api, LaunchPacksArgumentsAtTheirOffsets) {
 }
 
 TEST_F(Api, TripleChevronsUsePushPopAndKernelHandles) {
-  cudaStream_t stream = nullptr;
-  EXPECT_EQ(cudaStreamCreate(&stream), cudaSuccess);
+  cudaStream_t stream = make_stream();
   cudaKernel_t kernel = nullptr;
   EXPECT_EQ(__cudaGetKernel(&kernel, &other_stub_), cudaSuccess);
   EXPECT_EQ(__cudaPushCallConfiguration(dim3(5), dim3(64), 128, stream), 0u);
@@ -58,9 +57,7 @@ TEST_F(Api, TripleChevronsUsePushPopAndKernelHandles) {
 }
 
 TEST_F(Api, WorkThatNoStreamWaitsForIsUnordered) {
-  cudaStream_t mine = nullptr, blocking = nullptr;
-  EXPECT_EQ(cudaStreamCreateWithFlags(&mine, cudaStreamNonBlocking), cudaSuccess);
-  EXPECT_EQ(cudaStreamCreate(&blocking), cudaSuccess);
+  cudaStream_t mine = make_stream(cudaStreamNonBlocking), blocking = make_stream();
   int* d = device_array<int>(4);
   const auto fill = [&](cudaStream_t stream) { EXPECT_EQ(cudaMemsetAsync(d, 0, 16, stream), cudaSuccess); };
   (void)simUnorderedWork(mine);  // clears the state that other tests of this program left
@@ -261,9 +258,7 @@ TEST_F(Api, EventsHaveModelledTime) {
     result.modelled_us = 250;
     return result;
   };
-  cudaEvent_t start = nullptr, stop = nullptr;
-  EXPECT_EQ(cudaEventCreate(&start), cudaSuccess);
-  EXPECT_EQ(cudaEventCreate(&stop), cudaSuccess);
+  cudaEvent_t start = make_event(), stop = make_event();
   float ms = -1;
   EXPECT_EQ(cudaEventElapsedTime(&ms, start, stop), cudaErrorInvalidResourceHandle) << "never recorded";
   EXPECT_EQ(cudaEventRecord(start, nullptr), cudaSuccess);
@@ -276,9 +271,7 @@ TEST_F(Api, EventsHaveModelledTime) {
 }
 
 TEST_F(Api, EventsAroundHostCodeTakeItsTime) {
-  cudaEvent_t start = nullptr, stop = nullptr;
-  EXPECT_EQ(cudaEventCreate(&start), cudaSuccess);
-  EXPECT_EQ(cudaEventCreate(&stop), cudaSuccess);
+  cudaEvent_t start = make_event(), stop = make_event();
   EXPECT_EQ(cudaEventRecord(start, nullptr), cudaSuccess);
   std::this_thread::sleep_for(std::chrono::milliseconds(5));
   EXPECT_EQ(cudaEventRecord(stop, nullptr), cudaSuccess);
@@ -294,9 +287,7 @@ TEST_F(Api, EventsAroundHostCodeTakeItsTime) {
 }
 
 TEST_F(Api, EventsAroundKernelsIgnoreHostTime) {
-  cudaEvent_t start = nullptr, stop = nullptr;
-  EXPECT_EQ(cudaEventCreate(&start), cudaSuccess);
-  EXPECT_EQ(cudaEventCreate(&stop), cudaSuccess);
+  cudaEvent_t start = make_event(), stop = make_event();
   EXPECT_EQ(cudaEventRecord(start, nullptr), cudaSuccess);
   EXPECT_EQ(launch(1, 1), cudaSuccess);
   std::this_thread::sleep_for(std::chrono::milliseconds(5));
@@ -308,9 +299,7 @@ TEST_F(Api, EventsAroundKernelsIgnoreHostTime) {
 }
 
 TEST_F(Api, CopiesTakeModelledTime) {
-  cudaEvent_t start = nullptr, stop = nullptr;
-  EXPECT_EQ(cudaEventCreate(&start), cudaSuccess);
-  EXPECT_EQ(cudaEventCreate(&stop), cudaSuccess);
+  cudaEvent_t start = make_event(), stop = make_event();
   constexpr std::size_t kBytes = 256 << 20;  // so many that the launch time is negligible
   char* a = device_array<char>(kBytes);
   char* b = device_array<char>(kBytes);
@@ -324,10 +313,8 @@ TEST_F(Api, CopiesTakeModelledTime) {
 }
 
 TEST_F(Api, DestroyedHandlesAreRefused) {
-  cudaStream_t stream = nullptr;
-  cudaEvent_t event = nullptr;
-  EXPECT_EQ(cudaStreamCreate(&stream), cudaSuccess);
-  EXPECT_EQ(cudaEventCreate(&event), cudaSuccess);
+  cudaStream_t stream = make_stream();
+  cudaEvent_t event = make_event();
   EXPECT_EQ(cudaStreamDestroy(stream), cudaSuccess);
   EXPECT_EQ(cudaEventDestroy(event), cudaSuccess);
   EXPECT_EQ(launch(1, 1, 0, stream), cudaErrorInvalidResourceHandle);
@@ -337,8 +324,7 @@ TEST_F(Api, DestroyedHandlesAreRefused) {
 }
 
 TEST_F(Api, HostFunctionsRunInOrder) {
-  cudaStream_t stream = nullptr;
-  EXPECT_EQ(cudaStreamCreate(&stream), cudaSuccess);
+  cudaStream_t stream = make_stream();
   std::string order;
   fake().run = [&](const sim::FakeLaunch&) {
     order += 'k';

@@ -85,11 +85,8 @@ TEST_F(Graph, ArgumentsAreCopiedAtCapture) {
 }
 
 TEST_F(Graph, ForkedStreamsJoinThroughEvents) {
-  cudaStream_t side = nullptr;
-  cudaEvent_t fork = nullptr, join = nullptr;
-  EXPECT_EQ(cudaStreamCreate(&side), cudaSuccess);
-  EXPECT_EQ(cudaEventCreate(&fork), cudaSuccess);
-  EXPECT_EQ(cudaEventCreate(&join), cudaSuccess);
+  cudaStream_t side = make_stream();
+  cudaEvent_t fork = make_event(), join = make_event();
   (void)captured([&] {
     EXPECT_EQ(launch(1, 1, 0, stream_), cudaSuccess);
     EXPECT_EQ(cudaEventRecord(fork, stream_), cudaSuccess);
@@ -108,11 +105,8 @@ TEST_F(Graph, ForkedStreamsJoinThroughEvents) {
 
 TEST_F(Graph, JoinedStreamMayBeDestroyedWhileCapturing) {
   (void)captured([&] {
-    cudaStream_t side = nullptr;
-    cudaEvent_t fork = nullptr, join = nullptr;
-    EXPECT_EQ(cudaStreamCreate(&side), cudaSuccess);
-    EXPECT_EQ(cudaEventCreate(&fork), cudaSuccess);
-    EXPECT_EQ(cudaEventCreate(&join), cudaSuccess);
+    cudaStream_t side = make_stream();
+    cudaEvent_t fork = make_event(), join = make_event();
     EXPECT_EQ(cudaEventRecord(fork, stream_), cudaSuccess);
     EXPECT_EQ(cudaStreamWaitEvent(side, fork, 0), cudaSuccess);
     EXPECT_EQ(launch(2, 1, 0, side), cudaSuccess);
@@ -127,10 +121,8 @@ TEST_F(Graph, JoinedStreamMayBeDestroyedWhileCapturing) {
 }
 
 TEST_F(Graph, WorkOfDestroyedStreamsMustJoin) {
-  cudaStream_t side = nullptr;
-  cudaEvent_t fork = nullptr;
-  EXPECT_EQ(cudaStreamCreate(&side), cudaSuccess);
-  EXPECT_EQ(cudaEventCreate(&fork), cudaSuccess);
+  cudaStream_t side = make_stream();
+  cudaEvent_t fork = make_event();
   EXPECT_EQ(cudaStreamBeginCapture(stream_, cudaStreamCaptureModeGlobal), cudaSuccess);
   EXPECT_EQ(cudaEventRecord(fork, stream_), cudaSuccess);
   EXPECT_EQ(cudaStreamWaitEvent(side, fork, 0), cudaSuccess);
@@ -151,10 +143,8 @@ TEST_F(Graph, InvalidCaptureReportsTheFailingCall) {
 }
 
 TEST_F(Graph, UnjoinedForkIsAnError) {
-  cudaStream_t side = nullptr;
-  cudaEvent_t fork = nullptr;
-  EXPECT_EQ(cudaStreamCreate(&side), cudaSuccess);
-  EXPECT_EQ(cudaEventCreate(&fork), cudaSuccess);
+  cudaStream_t side = make_stream();
+  cudaEvent_t fork = make_event();
   EXPECT_EQ(cudaStreamBeginCapture(stream_, cudaStreamCaptureModeGlobal), cudaSuccess);
   EXPECT_EQ(cudaEventRecord(fork, stream_), cudaSuccess);
   EXPECT_EQ(cudaStreamWaitEvent(side, fork, 0), cudaSuccess);
@@ -195,8 +185,7 @@ TEST_F(Graph, TheDefaultStreamCannotBeCaptured) {
 }
 
 TEST_F(Graph, RefusesLegacyStreamWorkDuringCapture) {
-  cudaStream_t blocking = nullptr;
-  EXPECT_EQ(cudaStreamCreate(&blocking), cudaSuccess);
+  cudaStream_t blocking = make_stream();
   EXPECT_EQ(cudaStreamBeginCapture(blocking, cudaStreamCaptureModeGlobal), cudaSuccess);
   EXPECT_EQ(launch(1, 1), cudaErrorStreamCaptureImplicit);
   EXPECT_EQ(cudaStreamEndCapture(blocking, &graph_), cudaErrorStreamCaptureInvalidated);
@@ -251,8 +240,7 @@ TEST_F(Graph, EveryKindOfNodeRuns) {
   int calls = 0;
   const cudaHostNodeParams call{[](void* data) { ++*static_cast<int*>(data); }, &calls};
   EXPECT_EQ(cudaGraphAddHostNode(&host, graph_, &copy, 1, &call), cudaSuccess);
-  cudaEvent_t event = nullptr;
-  EXPECT_EQ(cudaEventCreate(&event), cudaSuccess);
+  cudaEvent_t event = make_event();
   EXPECT_EQ(cudaGraphAddEventRecordNode(&record, graph_, &host, 1, event), cudaSuccess);
 
   cudaGraph_t parent = nullptr;

@@ -111,6 +111,17 @@ class Api : public testing::Test {
     };
   }
 
+  static cudaStream_t make_stream(unsigned flags = cudaStreamDefault) {
+    cudaStream_t stream = nullptr;
+    EXPECT_EQ(cudaStreamCreateWithFlags(&stream, flags), cudaSuccess);
+    return stream;
+  }
+  static cudaEvent_t make_event() {
+    cudaEvent_t event = nullptr;
+    EXPECT_EQ(cudaEventCreate(&event), cudaSuccess);
+    return event;
+  }
+
   template <typename T>
   static T* device_array(std::size_t n) {
     void* pointer = nullptr;

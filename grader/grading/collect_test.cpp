@@ -223,7 +223,8 @@ TEST(Collect, AsksForThreadsWhereThereAreFewer) {
       if (c.n < 2 || c.n > 1024) return outcome;
       outcome = wrong_output(c, {{"never_written", "a text"}});
       outcome->sim_report = fmt::format(
-          R"json({{"totals": {{}}, "launches": [{{"kernel": "k", "grid": [1], "block": [{}]}}]}})json", block);
+          R"json({{"totals": {{}}, "launches": [{{"kernel": "k", "grid": [1], "block": [{}]}}]}})json",
+          block);
       return outcome;
     });
     EXPECT_EQ(all.result.message.find("a thread for each element") != std::string::npos, block == 1)
@@ -371,7 +372,9 @@ TEST(Collect, KnownCauseIsNotRepeatedAsOutput) {
     });
     EXPECT_THAT(wrong.result.message, HasSubstr("    kernel: mine"));
     EXPECT_EQ(wrong.result.message.find("simulator:") == std::string::npos, known);
-    const auto has_it = [](const CaseRecord& one) { return one.printed.find("simulator:") != std::string::npos; };
+    const auto has_it = [](const CaseRecord& one) {
+      return one.printed.find("simulator:") != std::string::npos;
+    };
     EXPECT_EQ(std::ranges::none_of(wrong.evidence.cases, has_it), known);
   }
 }

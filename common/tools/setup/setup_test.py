@@ -900,7 +900,9 @@ class WithTools(Machine):
         (cuda / "lib64/libcudart.so").touch()
         # Goes on after the line that set-up looks for, like nvcc, which a closed pipe would end.
         dry_run = f'echo "#$ TOP={cuda}"; sleep 0.1; echo "#$ cicc"'
-        self.program("nvcc", f'case $1 in --dryrun) {{ {dry_run}; }} >&2;; *) echo "release 13.0, V13.0.88";; esac')
+        self.program(
+            "nvcc", f'case $1 in --dryrun) {{ {dry_run}; }} >&2;; *) echo "release 13.0, V13.0.88";; esac'
+        )
         for name in [
             "meson.build",
             "meson_options.txt",

@@ -15,8 +15,8 @@
 // Invariant: every rung gives a right answer for every (item type, operator, n), n = 0 included, and no rung
 // writes d_in.
 // Source: M. Harris, "Optimizing Parallel Reduction in CUDA" (2007), for rungs 1, 2 and 4; rung 3 is the
-// last warp of its tree, with shuffles. The ticket of rung 5 is from the CUDA sample threadFenceReduction. Here
-// the code is generic, with 64-bit sizes and any alignment.
+// last warp of its tree, with shuffles. The ticket of rung 5 is from the CUDA sample threadFenceReduction.
+// Here the code is generic, with 64-bit sizes and any alignment.
 //@end
 #include "reduction/lab.hpp"
 

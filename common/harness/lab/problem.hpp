@@ -139,8 +139,8 @@ struct Shape {
 };
 
 // The type in which the elements of an array are shown, by the array's name and the width of an access: as
-// the shape declares the array; else the type of the case's items, or of the first output, if the width agrees;
-// else an integer of this width.
+// the shape declares the array; else the type of the case's items, or of the first output, if the width
+// agrees; else an integer of this width.
 DType shown_type(const Shape& shape, const Case& c, std::string_view array, std::uint64_t width);
 
 // One buffer's contents on the host: `bytes` has spec.n_bytes() bytes.

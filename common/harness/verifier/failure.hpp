@@ -26,9 +26,9 @@ struct Failure {
   std::string headline;              // "is wrong", "took longer than 10 s": follows the name of the case
   std::optional<Mismatch> mismatch;  // of the output
   std::vector<std::string> notes;    // further lines
-  // The cause: what the checkers found (the first error, and the fault that follows it), else what the output shows, or
-  // the only cause that the headline can have. Beside a finding, what the output of another case shows
-  // (diagnosis.in_case), or the mistake that explains the wrong outputs (explains_reads).
+  // The cause: what the checkers found (the first error, and the fault that follows it), else what the output
+  // shows, or the only cause that the headline can have. Beside a finding, what the output of another case
+  // shows (diagnosis.in_case), or the mistake that explains the wrong outputs (explains_reads).
   std::vector<SimFinding> findings;
   Diagnosis diagnosis;
   bool proved = false;  // by a checker

@@ -16,8 +16,8 @@ namespace course::sim {
 // Pointers that the launch got, by their offsets among its arguments.
 using PointerArguments = std::map<std::uint64_t, std::uint64_t>;
 
-// Those from which the address of `op` may have been computed. Empty for ops in device functions: arguments of
-// calls are not followed.
+// Those from which the address of `op` may have been computed. Empty for ops in device functions: arguments
+// of calls are not followed.
 PointerArguments pointers_behind(const Program& program, const LaunchRequest& launch, const MicroOp& op);
 
 // Loads whose value a compare-and-swap of the same address uses as the expected value, and compares with what

@@ -263,8 +263,8 @@ bool Racecheck::has_run(std::uint32_t op, std::uint32_t block, std::uint32_t war
   });
 }
 
-// Whether the accesses follow two pointers that the launch got, into one array: then the arrays are the same, or
-// one reaches into the other. "": they do not, or it is unknown.
+// Whether the accesses follow two pointers that the launch got, into one array: then the arrays are the same,
+// or one reaches into the other. "": they do not, or it is unknown.
 std::string Racecheck::two_ways_to(std::uint64_t address, const MicroOp& one, const MicroOp& two) const {
   const PointerArguments first = pointers_behind(*program_, *launch_, one),
                          second = pointers_behind(*program_, *launch_, two);

@@ -3,8 +3,8 @@
 //   differential SEED COUNT             random kernels SEED … SEED + COUNT - 1, a digest of each one's output
 //   differential --ptx SEED             a kernel's module
 //   differential --outputs SEED         its output, a line per thread, in the order of Generator::leave()
-//   differential --approximate SEED COUNT   a digest of every approximate instruction on COUNT tuples (rounded
-//                                           up to 65,536)
+//   differential --approximate SEED COUNT   a digest of every approximate instruction on COUNT tuples
+//                                           (rounded up to 65,536)
 // `ninja -C build common/simulator/sim/differential` builds it. Without Meson, the toolkit and a compiler are
 // enough (without fmt, one with std::format, GCC 13):
 //   g++ -std=c++20 -O1 -Icommon -Icommon/simulator -I/usr/local/cuda/include -o differential

@@ -83,14 +83,20 @@ HEAD = """\
   show raw.line: it => if it.number in hot {{ box(fill: rgb("#ffedb3"), outset: 3pt, it.body) }} else {{ it }}
   code
 }}
-// The largest sizes at which code and body fit on what is left of the slide.
-#let fit(title, code, body) = layout(size => {{
+// The largest sizes at which code and body fit on what is left of the slide, and the code of its other steps, too.
+#let fit(title, code, body, others: ()) = layout(size => {{
   for points in (24, 22, 20, 18) {{
-    let code = {{ set text(size: points * 1.25pt); code }}  // 0.8 of it in a block of code
-    for words in (20, 18, 16).filter(words => measure(code).width <= size.width and words <= points) {{
-      let sized = {{ set text(size: words * 1pt); body }}
-      let all = block(width: size.width, {{ v(4pt); code; sized }})
-      if measure(all).height <= size.height {{ return all }}
+    let sized(code) = {{ set text(size: points * 1.25pt); code }}  // 0.8 of it in a block of code
+    let widest = calc.max(..(code, ..others).map(one => measure(sized(one)).width))
+    for words in (20, 18, 16).filter(words => widest <= size.width and words <= points) {{
+      let all(code, above: 4pt) = block(width: size.width, {{
+        v(above)
+        sized(code)
+        set text(size: words * 1pt)
+        body
+      }})
+      let rest = size.height - calc.max(..(code, ..others).map(one => measure(all(one)).height))
+      if rest >= 0pt {{ return all(code, above: calc.min(16pt, 4pt + rest / 2)) }}
     }}
   }}
   panic(title + " does not fit at 18 pt")
@@ -258,13 +264,16 @@ def trace(slide: dict) -> list[str]:
     sizes = [(float(width), float(height)) for _, _, width, height, _ in drawn]
     scale = min(1.5, 765 / max(width for width, _ in sizes), 225 / max(height for _, height in sizes))
     room = scale * max(height for _, height in sizes)
-    bodies = []
-    for number, size, (alt, head, _, _, body) in zip(numbers, sizes, drawn):
-        text = f'<svg xmlns="http://www.w3.org/2000/svg"{head}{looks}{body.replace(">as above<", ">before<")}'
-        made = image(text, alt, size, scale, slide["title"])
+    codes = []
+    for number in numbers:
         lines, hot = lines_of(found[number], slide, number)
-        code = raw(lines, hot=hot)
-        bodies.append(f"grid(rows: ({room:.0f}pt, 1fr), gutter: 6pt, {made}, fitted({code}, []))")
+        codes.append(raw(lines, hot=hot))
+    bodies = []
+    for code, size, (alt, head, _, _, body) in zip(codes, sizes, drawn):
+        text = f'<svg xmlns="http://www.w3.org/2000/svg"{head}{looks}{body}'
+        made = image(text, alt, size, scale, slide["title"])
+        below = f"fitted({code}, [], others: ({', '.join(codes)},))"
+        bodies.append(f"grid(rows: ({room:.0f}pt, 1fr), gutter: 6pt, {made}, {below})")
     return bodies
 
 
@@ -377,7 +386,7 @@ def deck(number: int) -> str:
     if rows := [row for part in week.parts for row in task_rows(part)]:
         rows = ["| task | difficulty | time | points |", "|---|---|---|--:|", *rows]
         return out + slide_of("Tasks of this week", "", f"fitted([], [{table(rows)}])")
-    return out + slide_of("This week", "", f"text(size: 24pt)[{inline(week.also)}]")
+    return out + slide_of("This week", "", f"align(horizon, text(size: 26pt)[{inline(week.also)}])")
 
 
 def task_rows(part: Part) -> Iterator[str]:

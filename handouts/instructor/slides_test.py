@@ -281,12 +281,12 @@ class Slides(unittest.TestCase):
                 self.check_letters(week, target)
 
     def check_letters(self, week, path):
-        """Every text of the slides is within the margins, and code has at least 18 pt."""
+        """Every text of the slides is within the margins, and code has at least 18 pt, at all steps the same."""
         try:
             import pymupdf
         except ImportError:
             self.skipTest("no package pymupdf")
-        code_rows = 0
+        code_rows, sizes = 0, {}
         for page in pymupdf.open(path):
             rows: dict = {}
             spans = [
@@ -313,8 +313,11 @@ class Slides(unittest.TestCase):
                     and all("Mono" in s["font"] for s in text)
                 ):
                     code_rows += 1
-                    self.assertGreaterEqual(
-                        round(min(s["size"] for s in text)), 18, f"week {week}: {text[0]['text']}"
+                    size = round(min(s["size"] for s in text))
+                    self.assertGreaterEqual(size, 18, f"week {week}: {text[0]['text']}")
+                    step = re.match(r"(.*) \(\d/\d\)$", spans[0]["text"])
+                    self.assertEqual(
+                        sizes.setdefault(step[1], size) if step else size, size, spans[0]["text"]
                     )
         self.assertGreater(code_rows, 10)
 

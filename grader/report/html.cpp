@@ -4,6 +4,8 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include <algorithm>
+
 #include "page/page.hpp"
 #include "page/table.hpp"
 #include "report/edition.hpp"
@@ -32,9 +34,9 @@ Tone tone_of(const TaskResult& task) {
   return tone_of(task.verdict, task.points == task.max_points);
 }
 
-Cell speedup_cell(const TaskResult& task, lab::Baseline which) {
+std::string speedup_over(const TaskResult& task, lab::Baseline which) {
   const bool known = task.timing && task.speedup && task.timing->speedup_over(which) > 0;
-  return {text(known ? fmt::format("{:.1f}×", task.timing->speedup_over(which)) : "–")};
+  return known ? fmt::format("{:.1f}×", task.timing->speedup_over(which)) : "–";
 }
 
 Cell points_cell(int points, int max_points) {
@@ -51,22 +53,26 @@ Html losses(const TaskResult& task) {
 }
 
 Html score_table(const LabResult& lab, bool modelled) {
-  const std::string speedup = modelled ? "Speedup (modelled)" : "Speedup";
   page::Table t{.caption = lab.title + ": points by task",
-                .columns = {{text("Task")},
-                            {text("Points"), true},
-                            {text("Verdict")},
-                            {text(speedup) + page::raw("<br>over 1 thread"), true},
-                            {text(speedup) + page::raw("<br>over all cores"), true}}};
-  for (const TaskResult& task : lab.tasks)
+                .columns = {{text("Task")}, {text("Points"), true}, {text("Verdict")}}};
+  const bool has_speedups =
+      std::ranges::any_of(lab.tasks, [](const TaskResult& task) { return task.timing && task.speedup; });
+  if (has_speedups)
+    t.columns.push_back(
+        {text(modelled ? "Modelled speedup over 1 thread / all cores" : "Speedup over 1 thread / all cores"),
+         true});
+  for (const TaskResult& task : lab.tasks) {
     t.rows.push_back({{page::raw("<a href=\"") + text(task.section) + page::raw("\">") + text(task.title) +
                        page::raw("</a>") +
                        (task.bonus ? text(" ") + toned(Tone::quiet, text("bonus")) : Html{}) + losses(task)},
                       points_cell(task.points, task.max_points),
-                      {text(lab::name_of(task.verdict)), tone_of(task)},
-                      speedup_cell(task, lab::Baseline::one_thread),
-                      speedup_cell(task, lab::Baseline::all_cores)});
-  t.foot.push_back({{text("Total")}, points_cell(lab.points, lab.max_points), {}, {}, {}});
+                      {text(lab::name_of(task.verdict)), tone_of(task)}});
+    if (has_speedups)
+      t.rows.back().push_back({text(speedup_over(task, lab::Baseline::one_thread) + " / " +
+                                    speedup_over(task, lab::Baseline::all_cores))});
+  }
+  t.foot.push_back({{text("Total")}, points_cell(lab.points, lab.max_points), {}});
+  if (has_speedups) t.foot.back().emplace_back();
   return page::table(t);
 }
 
@@ -103,10 +109,16 @@ Html first_difference(const lab::Mismatch& m) {
 
 Html failure_view(const lab::Failure& failure) {
   Html out;
-  const std::string why = why_text(failure);
+  lab::Failure without_source = failure;
+  without_source.source.clear();
+  const std::string why = why_text(without_source), what = what_text(failure);
   for (const std::string_view line : lines_of(why)) out += page::paragraph(text(line));
+  if (!failure.source.empty()) out += page::code_block(failure.source, "The line of the cause");
   if (failure.mismatch) out += first_difference(*failure.mismatch);
-  out += page::code_block(what_text(failure), "First wrong element and command");
+  std::string flush;  // without the terminal's indentation
+  for (const std::string_view line : lines_of(what))
+    flush += fmt::format("{}\n", line.substr(std::min(line.find_first_not_of(' '), line.size())));
+  out += page::code_block(flush, "First wrong element and command");
   std::string printed;
   for (const std::string& line : failure.printed) printed += line + "\n";
   if (!printed.empty()) out += page::details(text("What it printed"), page::code_block(printed, "Output"));

@@ -287,6 +287,13 @@ TEST(Html, IsWellFormedSelfContainedAndComplete) {
   }
 }
 
+TEST(Html, ShowsSpeedupsOnlyWhereTheyAreKnown) {
+  RunResult result = example();
+  EXPECT_THAT(to_html(result), HasSubstr("odelled speedup over"));
+  for (TaskResult& task : result.labs[0].tasks) task.speedup.reset();
+  EXPECT_THAT(to_html(result), Not(HasSubstr("peedup over")));
+}
+
 TEST(Html, MarksTheFirstDifferenceAndLinksTheSection) {
   RunResult result = testing::sample_result();
   CaseRecord& record = result.labs[0].tasks[1].cases[0];

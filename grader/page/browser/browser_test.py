@@ -125,6 +125,13 @@ class Reports(unittest.TestCase):
                         self.assertEqual(page.problems, [])
                 page.close()
 
+    def test_a_table_of_points_fits_on_a_telephone(self):
+        wide = "[...document.querySelectorAll('.wide:has(tfoot)')].filter((e) => e.scrollWidth > e.clientWidth).length"
+        for name in ("grade", "grade-empty", "grade-failing"):
+            page = self.browser.open(self.report(name), width=360)
+            self.assertEqual(page.run(wide), 0, name)
+            page.close()
+
     def test_the_slider_works_by_key_and_button(self):
         page = self.browser.open(self.report("trace"))
         said = "document.querySelector('.player output').textContent"

@@ -174,7 +174,6 @@ KERNEL(counter_is_no_lock) {
 // REASON both arrays are the same
 // LAUNCH 1 64 scratch_at 0
 KERNEL(one_array_for_both_sides) {
-  UNUSED;
   const unsigned t = threadIdx.x;
   scratch[t] = t < 2 ? 1 : out[t - 2];  // FAULT OTHER
 }
@@ -184,7 +183,6 @@ KERNEL(one_array_for_both_sides) {
 // REASON two arrays of the launch overlap: one begins at out, element 0 of 4096, the other at out, element 40
 // LAUNCH 2 32 scratch_at 40
 KERNEL(totals_within_the_sums) {
-  UNUSED;
   out[blockIdx.x * 32 + threadIdx.x] = in[threadIdx.x];  // FAULT OTHER
   if (threadIdx.x == 0) scratch[blockIdx.x] = 3;         // FAULT OTHER
 }

@@ -111,14 +111,11 @@ Html failure_view(const lab::Failure& failure) {
   Html out;
   lab::Failure without_source = failure;
   without_source.source.clear();
-  const std::string why = why_text(without_source), what = what_text(failure);
+  const std::string why = why_text(without_source);
   for (const std::string_view line : lines_of(why)) out += page::paragraph(text(line));
   if (!failure.source.empty()) out += page::code_block(failure.source, "The line of the cause");
   if (failure.mismatch) out += first_difference(*failure.mismatch);
-  std::string flush;  // without the terminal's indentation
-  for (const std::string_view line : lines_of(what))
-    flush += fmt::format("{}\n", line.substr(std::min(line.find_first_not_of(' '), line.size())));
-  out += page::code_block(flush, "First wrong element and command");
+  out += page::code_block(what_text(failure), "First wrong element and command");
   std::string printed;
   for (const std::string& line : failure.printed) printed += line + "\n";
   if (!printed.empty()) out += page::details(text("What it printed"), page::code_block(printed, "Output"));

@@ -37,8 +37,7 @@ Html source_beside(const TraceStep& step, const SourceLine& source_line) {
   for (const std::uint32_t line : shown) {
     const std::string source = tame_line(source_line(step.path, line));
     // A line of the solutions that is a mark for those who make the students' files says nothing here.
-    const bool mark_of_authors = source.find_first_not_of(' ') == source.find("//@");
-    if ((source.empty() || mark_of_authors) && !hot.contains(line)) continue;
+    if ((source.empty() || source.find("//@") != std::string::npos) && !hot.contains(line)) continue;
     if (last != 0 && line != last + 1) lines += "<span class=\"line gap\">⋮</span>";
     last = line;
     const bool waits = line == step.line && !hot.contains(line);

@@ -48,9 +48,7 @@ LINK = re.compile(r"(!?\[[^\]]*\]\()([^()\s#]+)((?:#[^()\s]*)?\))")
 LANGUAGES = {".cu": "cuda", ".cuh": "cuda", ".hpp": "cpp", ".cpp": "cpp", ".h": "c"}
 LANGUAGES |= {".py": "python", ".sh": "bash", ".json": "json"}
 SHIM = "https://unpkg.com/iframe-worker/shim"  # what the theme would load: ours stands in
-NOT_FOUND = """<h1>Page not found</h1>
-<p>There is no page at this address. The menu, the search and <a href="index.html">the first page</a> lead to
-all of them.</p>"""
+NOT_FOUND = "<h1>404 - Not found</h1>", "<h1>Page not found</h1><p>The menu leads to all pages.</p>"
 PICTURES = {".svg", ".png", ".jpg", ".gif"}
 AS_THEY_ARE = PICTURES | {".json"}  # copied, also measured results
 
@@ -239,9 +237,7 @@ def make_pages(site: pathlib.Path, gathered: pathlib.Path, playing: players.Play
             text = re.sub(r'(role="?dialog"?)(?=[ >])', r'\1 aria-label="Search"', text, count=1)
             if page.name == "404.html":  # the theme names its files from the root of a server
                 text = re.sub(r'((?:href|src)="?|"search": ?")/(?!/)', r"\1", text)
-                text = text.replace('"base": "/"', '"base": "."').replace(
-                    "<h1>404 - Not found</h1>", NOT_FOUND
-                )
+                text = text.replace('"base": "/"', '"base": "."').replace(*NOT_FOUND)
             page.write_text(playing.put_into(text), encoding="utf-8")
 
 

@@ -352,7 +352,8 @@ def roofline(labcli: str, **labs: list[str]) -> tuple[list[dict], str]:
             of = counted.profile(labcli, lab, rung, case or None)
             rate = of["work"] / of["n"] * sizes[-1]["n"] / times[rung] / 1e6
             place = {"x": float(f"{of['work'] / of['bytes']:.3g}"), "y": float(f"{rate:.3g}")}
-            rows.append({"name": f"{lab} {rung}", "label": rung, "look": look, **place})
+            label = f"top of {lab}" if rung == "state_of_the_art" else rung
+            rows.append({"name": f"{lab} {rung}", "label": label, "look": look, **place})
     if beyond := [row["label"] for row in rows if row["y"] > min(additions, row["x"] * read)]:
         sys.exit(f"roofline: beyond the roof, so the counted bytes are not its limit: {beyond}")
     ridge = {"x": additions / read, "y": additions}

@@ -130,6 +130,12 @@ class Charts(unittest.TestCase):
         self.assertGreater(len(points), 5)
         self.assertEqual([name for name, y, x in points if float(y) > float(x) * read], [])
 
+    def test_no_two_points_of_the_roofline_have_one_label(self):
+        drawing = (charts.HANDOUTS / "figures/roofline.svg").read_text(encoding="utf-8")
+        labels = re.findall(r'text-anchor="start"[^>]*>([a-z_ ]+)<', drawing)
+        self.assertGreater(len(labels), 5)
+        self.assertEqual(len(set(labels)), len(labels))
+
     def test_powers_are_set_as_powers(self):
         for name in self.NAMES:
             one = charts.made(name, LABCLI)

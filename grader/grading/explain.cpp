@@ -140,7 +140,10 @@ void diagnose_together(Evidence& evidence, const std::string& lengths) {
   CaseRecord& record = evidence.cases[evidence.failed.front()];
   if (&record != deciding_record(evidence.cases)) return;
   lab::Failure failure = *record.failure;
-  if (!lengths.empty()) failure.notes.push_back(lengths);
+  // A race is there in cases, too, that are right by luck.
+  const bool is_race =
+      failure.proved && !failure.findings.empty() && failure.findings.front().checker == "racecheck";
+  if (!lengths.empty() && !is_race) failure.notes.push_back(lengths);
   lab::Diagnosis common = lab::likely_cause(failed_cases(evidence));
   const bool explains_all = !common.causes.empty() && !common.causes.front().is_sign && common.n_failed == 0;
   if (failure.proved) {

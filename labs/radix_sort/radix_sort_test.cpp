@@ -278,7 +278,7 @@ TEST(Check, TellsFlipsThatAreExchanged) {
     if (is_negative != (b >> 63 != 0)) return is_negative;
     return is_negative ? a < b : a > b;
   });
-  EXPECT_NE(hint(t, "any_key").find("the two flips are exchanged"), std::string::npos) << hint(t, "any_key");
+  EXPECT_TRUE(says(t, "the two flips are exchanged"));
 }
 
 TEST(Check, TellsAllBitsOfEachTile) {

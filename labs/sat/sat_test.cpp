@@ -236,7 +236,7 @@ TEST(Check, TellsNoTilesWhereNothingWasLoaded) {
   const auto out = t.output<std::int64_t>();
   out[0] = t.input<std::int32_t>()[0];
   out[1] = out[0] + t.input<std::int32_t>()[1] + 3;
-  EXPECT_EQ(hint(t, "transpose").find("inside a tile"), std::string::npos) << hint(t, "transpose");
+  EXPECT_EQ(t.hint().find("inside a tile"), std::string::npos) << t.hint();
 }
 
 // In an image of one column, two mistakes give the same table; in others they give different ones.

@@ -232,7 +232,6 @@ INSTANTIATE_TEST_SUITE_P(
         Evil{"impossible_time", Verdict::wrong_answer, "impossible time"},
         Evil{"unknown_stage", Verdict::wrong_answer, "unknown stage"},
         Evil{"wrong_nonce", Verdict::wrong_answer, "nonce"},
-        Evil{"not_implemented", Verdict::not_implemented, "write it in labs/doubling/doubling.cu"},
         Evil{"keeps_not_implemented", Verdict::wrong_answer, "Status::ok"},
         Evil{"wrong_with_race", Verdict::wrong_answer, "cause: race: lab.cu:31: threads 3 and 35 race"},
         Evil{"uses_another_stream", Verdict::wrong_answer, "gives work to another stream than job.stream"}),
@@ -375,6 +374,13 @@ TEST(Session, RunsTheCheckersOnCasesMadeForThem) {
   Session plain(options_for("wrong_with_race"));
   c.purpose = kCorrectness | kChecks;
   EXPECT_NE(run(plain, c).sim_report.find("racecheck"), std::string::npos);
+}
+
+TEST(Session, SaysWhatIsNotImplemented) {
+  const Outcome outcome = run_alone("not_implemented");
+  EXPECT_EQ(outcome.verdict, Verdict::not_implemented);
+  EXPECT_NE(outcome.message().find("write it in labs/doubling/doubling.cu"), std::string::npos)
+      << outcome.message();
 }
 
 TEST(Session, TellsCudaErrorsApart) {

@@ -365,7 +365,7 @@ TEST(Collect, FailuresShowPrintedOutput) {
 TEST(Collect, KnownCauseIsNotRepeatedAsOutput) {
   for (const bool known : {true, false}) {
     const Collected wrong = run_first_task([&](auto&, auto&, auto&) {
-      lab::Outcome outcome = failing(Verdict::time_limit, "failed\n");
+      lab::Outcome outcome = failing(Verdict::wrong_answer, "failed\n");
       if (known) outcome.failure.explain("the kernel will never end", true);
       outcome.printed = "kernel: mine\nsimulator: the kernel will never end\n";
       return outcome;

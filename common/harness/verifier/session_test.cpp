@@ -439,9 +439,13 @@ TEST(Session, KeepsWrongOutputs) {
 
 // --- Guard bands and several runs, as on a GPU.
 TEST(SessionOnGpu, ReturnsTheTimesOfTheTimedRunsAlone) {
-  const Outcome outcome = run_alone("gpu", DeviceKind::gpu, timed(5));
-  // The difference of the clocks depends on the machine; the tests JudgeTimes cover the rules.
-  EXPECT_TRUE(outcome.verdict == Verdict::ok || outcome.verdict == Verdict::suspect) << outcome.message();
+  // On a loaded machine the two clocks differ, which is suspect and ends the runs; the tests JudgeTimes cover this.
+  Outcome outcome = run_alone("gpu", DeviceKind::gpu, timed(5));
+  for (int again = 0; outcome.verdict == Verdict::suspect; ++again) {
+    if (again == 5) GTEST_SKIP() << "the clocks of this machine differ: " << outcome.message();
+    outcome = run_alone("gpu", DeviceKind::gpu, timed(5));
+  }
+  EXPECT_EQ(outcome.verdict, Verdict::ok) << outcome.message();
   EXPECT_EQ(outcome.events_us, (std::vector<double>{10, 11, 12, 13, 14}));
   EXPECT_EQ(outcome.times_us.size(), 5u);
   EXPECT_EQ(outcome.clock_us.size(), 5u);

@@ -439,7 +439,7 @@ TEST(Session, KeepsWrongOutputs) {
 
 // --- Guard bands and several runs, as on a GPU.
 TEST(SessionOnGpu, ReturnsTheTimesOfTheTimedRunsAlone) {
-  // On a loaded machine the two clocks differ, which is suspect and ends the runs; the tests JudgeTimes cover this.
+  // On a loaded machine the two clocks differ, which is suspect and ends the runs (the tests JudgeTimes).
   Outcome outcome = run_alone("gpu", DeviceKind::gpu, timed(5));
   for (int again = 0; outcome.verdict == Verdict::suspect; ++again) {
     if (again == 5) GTEST_SKIP() << "the clocks of this machine differ: " << outcome.message();

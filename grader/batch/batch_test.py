@@ -3,7 +3,6 @@
 """Everything of grader/batch but the grading itself, which testing/fake_labcli.py stands in for.
 BATCH_FUZZ=ROUNDS makes the random tests longer."""
 
-import csv
 import hashlib
 import io
 import json
@@ -29,9 +28,9 @@ sys.path[:0] = [str(HERE), str(HERE / "testing")]
 
 import book
 import compare_class
-import forked
 import grade_all
 import gradescope_export
+import in_folder
 import ingest
 import make_class
 import names
@@ -39,6 +38,7 @@ import settings
 import source_text
 import submit
 import unpack
+from in_folder import InFolder
 
 LABS = ["reduction", "scan", "hierarchical_scan"]
 ROUNDS = int(os.environ.get("BATCH_FUZZ", "500"))  # of a random test
@@ -55,18 +55,6 @@ def processes_that_name(text):
         if text in line:
             found.append(line)
     return found
-
-
-class InFolder(unittest.TestCase):
-    def setUp(self):
-        self.folder = pathlib.Path(tempfile.mkdtemp(prefix="batch-"))
-        self.addCleanup(shutil.rmtree, self.folder, True)
-
-    def put(self, name, text=""):
-        path = self.folder / name
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_bytes(text.encode() if isinstance(text, str) else text)
-        return path
 
 
 class Names(unittest.TestCase):
@@ -485,13 +473,7 @@ class Ingest(InFolder):
                 )
                 self.assertLess(len(one.refused), 1000)
         self.assertEqual(taken["good", "reduction"].source, b"fine")
-        for place in (
-            self.folder,
-            self.folder.parent,
-            self.folder.parent.parent,
-            pathlib.Path("/"),
-            pathlib.Path("/etc"),
-        ):
+        for place in (self.folder, *self.folder.parents, pathlib.Path("/etc")):
             for name in ("reduction.cu", "x.txt"):
                 self.assertFalse((place / name).exists(), "nothing was unpacked anywhere")
 
@@ -1008,17 +990,8 @@ HAND_INS = {
 class GradeAll(InFolder):
     def setUp(self):
         super().setUp()
-        build = self.folder / "build/grader"
-        build.mkdir(parents=True)
-        shutil.copy(HERE / "testing/fake_labcli.py", build / "labcli")
-        os.chmod(build / "labcli", 0o755)
         self.log = self.folder / "log"
-        self.environment = {
-            **os.environ,
-            "LAB_BUILD": str(build.parent),
-            "LAB_ROOT": str(self.folder),
-            "FAKE_LOG": str(self.log),
-        }
+        self.environment = in_folder.stand_in(self.folder, FAKE_LOG=str(self.log))
         for student, text in HAND_INS.items():
             self.put(f"in/{student}/reduction.cu", text)
         self.out = self.folder / "in.graded"
@@ -1030,11 +1003,7 @@ class GradeAll(InFolder):
         return self.run_on("in", *more, code=code)
 
     def sql(self, text):
-        db = sqlite3.connect(self.out / "gradebook.sqlite")
-        with db:
-            found = db.execute(text).fetchall()
-        db.close()
-        return found
+        return in_folder.sql(self.out, text)
 
     def points(self):
         return dict(self.sql("SELECT student, points FROM latest WHERE lab = 'reduction'"))
@@ -1119,14 +1088,8 @@ echo 7
         said = self.grade(code=1)
         self.assertEqual(self.points(), self.expected(unlucky=None, crasher=None))
         self.assertIn("no grade  unlucky", said)
-        self.assertIn(
-            ",,,no grade,",
-            next(
-                line
-                for line in (self.out / "final.csv").read_text().splitlines()
-                if line.startswith("unlucky")
-            ),
-        )
+        row = in_folder.rows_of(self.out / "final.csv", "id")["unlucky"]
+        self.assertEqual((row["reduction"], row["reduction status"]), ("", "no grade"))
         os.remove(self.folder / "in/crasher/reduction.cu")
         os.rmdir(self.folder / "in/crasher")
         self.grade()
@@ -1141,7 +1104,7 @@ echo 7
             "${@:2}" --seed 7 >/dev/null 2>&1; echo "$?"
             echo "$code $(wc -l < "$1.said")"
             grep -v "to grade\\|Timing the CPU\\|running" <<< "$first"
-            sqlite=$1/gradebook.sqlite; cp "$sqlite" "$1.sqlite"
+            mkdir "${1%/*}/copy" && cp "$1/gradebook.sqlite" "${1%/*}/copy"
         """
         done = subprocess.run(
             [
@@ -1166,9 +1129,8 @@ echo 7
         self.assertEqual((again, first), ("0", "1 0"), done.stdout + done.stderr)
         self.assertEqual(len(said), 1, said)
         self.assertRegex(said[0], "^lab: The disk .*is full")
-        db = sqlite3.connect(f"{self.out}.sqlite")
-        self.assertEqual(dict(db.execute("SELECT student, points FROM latest")), self.expected(greedy=1))
-        db.close()
+        found = in_folder.sql(self.folder / "copy", "SELECT student, points FROM latest")
+        self.assertEqual(dict(found), self.expected(greedy=1))
 
     def test_who_is_not_graded_again_keeps_the_earlier_result(self):
         self.grade("--seed", "7")
@@ -1300,10 +1262,12 @@ echo 7
             "missing   words: Nothing for this lab was found in words (not a .cu file: words/notes.txt)", said
         )
         self.assertIn("Not a submission, ignored: grades.csv", said)
-        table = {line.split(",")[0]: line for line in (self.out / "final.csv").read_text().splitlines()}
-        self.assertIn("RAR archive", table["rar"])
-        self.assertIn("notes.txt", table["words"])
-        self.assertIn("ada/reduction.cu counts: it is newer than ada (1)/reduction.cu.", table["ada"])
+        table = in_folder.rows_of(self.out / "final.csv", "id")
+        self.assertIn("RAR archive", table["rar"]["notes"])
+        self.assertIn("notes.txt", table["words"]["notes"])
+        self.assertIn(
+            "ada/reduction.cu counts: it is newer than ada (1)/reduction.cu.", table["ada"]["notes"]
+        )
         self.assertEqual(self.points(), self.expected(rar=0, words=0))
 
     def test_a_class_without_a_usable_file_gives_the_reasons(self):
@@ -1361,11 +1325,10 @@ echo 7
             {student: status == "graded" for student, (status, _) in rows.items()},
             {student: sha256 in ended for student, sha256 in latest.items()},
         )
-        with open(self.out / "final.csv", encoding="utf-8", newline="") as file:
-            table = {
-                row["id"]: (row["reduction status"], int(row["reduction"]) if row["reduction"] else None)
-                for row in csv.DictReader(file)
-            }
+        table = {
+            student: (row["reduction status"], int(row["reduction"]) if row["reduction"] else None)
+            for student, row in in_folder.rows_of(self.out / "final.csv", "id").items()
+        }
         known = {one: (now if now == "graded" else "no grade", points) for one, (now, points) in rows.items()}
         self.assertEqual(table, known)
         for student, (status, points) in rows.items():
@@ -1440,7 +1403,7 @@ echo 7
 
     def run_on(self, name, *more, code=1):
         words = [self.folder / name, "--jobs", "3", *more]
-        ended, said = forked.run(grade_all.main, words, self.environment, self.folder)
+        ended, said = in_folder.run(grade_all.main, words, self.environment, self.folder)
         self.assertEqual(ended, code, said)
         return said
 
@@ -1465,15 +1428,12 @@ echo 7
 class Submit(InFolder):
     def setUp(self):
         super().setUp()
-        (self.folder / "build/grader").mkdir(parents=True)
-        shutil.copy(HERE / "testing/fake_labcli.py", self.folder / "build/grader/labcli")
-        os.chmod(self.folder / "build/grader/labcli", 0o755)
+        self.environment = in_folder.stand_in(self.folder)
         self.put("labs/reduction/reduction.cu", "// TODO\n")
         self.put("labs/scan/scan.cu", "// done, wrong\n")
 
     def submit(self, *more, code=0):
-        environment = {"LAB_ROOT": str(self.folder), "LAB_BUILD": str(self.folder / "build")}
-        ended, said = forked.run(submit.main, more, environment, self.folder)
+        ended, said = in_folder.run(submit.main, more, self.environment, self.folder)
         self.assertEqual(ended, code, said)
         return said
 

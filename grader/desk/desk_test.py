@@ -13,7 +13,6 @@ import pathlib
 import re
 import shlex
 import shutil
-import sqlite3
 import sys
 import tempfile
 import tomllib
@@ -29,11 +28,12 @@ sys.path[:0] = [
 
 import command_line
 import desk
-import forked
+import in_folder
 import make_term
 import options
 import roster
 import settings
+from in_folder import InFolder, rows_of
 
 PAGES = [HERE.parents[1] / f"handouts/instructor/{name}.md" for name in ("guide", "checklist")]
 GUIDE = "".join(page.read_text(encoding="utf-8") for page in PAGES)
@@ -43,18 +43,6 @@ HOSTILE = "=cmd()<script>console.error(1)</script>\x1b[2J\u202e"
 def commands_of(name, text):
     """The words behind ./lab NAME, up to two spaces; a command may go on behind a backslash."""
     return re.findall(rf"^ *\./lab {name} (.+?)(?: {{2,}}.*)?$", re.sub(r"\\\n *", "", text), re.M)
-
-
-class InFolder(unittest.TestCase):
-    def setUp(self):
-        self.folder = pathlib.Path(tempfile.mkdtemp(prefix="desk-"))
-        self.addCleanup(shutil.rmtree, self.folder, True)
-
-    def put(self, name, text):
-        path = self.folder / name
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(text, encoding="utf-8")
-        return path
 
 
 class ClassToml(InFolder):
@@ -245,30 +233,17 @@ class Desk(InFolder):
                 os.symlink(path, self.term.folder / path.name)
             else:
                 shutil.copy(path, self.term.folder)
-        build = self.folder / "build/grader"
-        build.mkdir(parents=True)
-        shutil.copy(HERE.parent / "batch/testing/fake_labcli.py", build / "labcli")
-        os.chmod(build / "labcli", 0o755)
-        self.put("catalogue.json", json.dumps(self.term.table))
-        self.environment = {
-            **os.environ,
-            "LAB_BUILD": str(build.parent),
-            "LAB_ROOT": str(self.folder),
-            "FAKE_CATALOGUE": str(self.folder / "catalogue.json"),
-        }
+        catalogue = self.put("catalogue.json", json.dumps(self.term.table))
+        self.environment = in_folder.stand_in(self.folder, FAKE_CATALOGUE=str(catalogue))
 
     def desk(self, *words, code=0):
-        ended, said = forked.run(desk.main, words, self.environment, self.folder)
+        ended, said = in_folder.run(desk.main, words, self.environment, self.folder)
         self.assertEqual(ended, code, said)
         self.assertNotIn("Traceback", said)
         return said
 
     def sql(self, text, *values):
-        db = sqlite3.connect(self.term.folder / "gradebook.sqlite")
-        with db:
-            found = db.execute(text, values).fetchall()
-        db.close()
-        return found
+        return in_folder.sql(self.term.folder, text, *values)
 
     def settings(self, more):
         with open(self.term.folder / "class.toml", "a", encoding="utf-8") as file:
@@ -365,8 +340,7 @@ class Desk(InFolder):
         later = (datetime.datetime.now() + datetime.timedelta(days=2)).strftime("%Y-%m-%dT%H:%M:%S")
         self.put("term.graded/class.toml", re.sub(r"(\[labs.scan\]\ndue = )\S+", rf"\g<1>{later}", text))
         self.desk("export", "term.graded", "--csv", "out.csv", "--moodle", "m.csv")
-        with open(self.folder / "out.csv", encoding="utf-8", newline="") as file:
-            row = next(row for row in csv.DictReader(file) if row["id"] == student)
+        row = rows_of(self.folder / "out.csv", "id")[student]
         self.assertEqual((row["scan"], row["scan bonus"], row["scan status"]), ("", "", "not due"))
         others = [row[lab] for lab in make_term.LABS if lab != "scan"]
         if "" not in others:
@@ -402,14 +376,10 @@ class Desk(InFolder):
             "export", "term.graded", "--canvas", "c.csv", "--canvas-from", "canvas.csv", "--csv", "out.csv"
         )
         self.assertIn("excused: ill", said)
-        with open(self.folder / "out.csv", encoding="utf-8", newline="") as file:
-            row = next(row for row in csv.DictReader(file) if row["id"] == student)
+        row = rows_of(self.folder / "out.csv", "id")[student]
         self.assertEqual((row["scan"], row["scan status"]), ("", "excused"))
         self.assertIn("excused: ill", row["notes"])
-        with open(self.folder / "c.csv", encoding="utf-8", newline="") as file:
-            self.assertEqual(
-                next(row["scan"] for row in csv.DictReader(file) if row["SIS User ID"] == student), "EX"
-            )
+        self.assertEqual(rows_of(self.folder / "c.csv", "SIS User ID")[student]["scan"], "EX")
 
     def test_the_bonus_is_separate_added_or_capped(self):
         text = (self.term.folder / "class.toml").read_text()
@@ -499,8 +469,7 @@ class Desk(InFolder):
             ("out.csv", "id", ("total", "bonus")),
             ("g.csv", "SID", ("Total", "Total bonus")),
         ):
-            with open(self.folder / name, encoding="utf-8", newline="") as file:
-                row = next(row for row in csv.DictReader(file) if row[key] == student)
+            row = rows_of(self.folder / name, key)[student]
             self.assertEqual(
                 [row[column] for column in columns], ["", ""], "nothing counts, and that is no 0"
             )
@@ -701,12 +670,11 @@ class Desk(InFolder):
             ("m.csv", "ID number", {"ID number", "Email address"}),
             ("g.csv", "SID", {"First Name", "Last Name", "SID", "Email"}),
         ):
-            with open(self.folder / name, encoding="utf-8", newline="") as file:
-                rows = list(csv.DictReader(file, strict=True))
-            self.assertLessEqual(needed, set(rows[0]))
-            self.assertEqual(len({row[key] for row in rows}), len(self.term.students))
-            for row in rows:
-                one = next(one for one in self.term.students if one["id"] == row[key])
+            rows = rows_of(self.folder / name, key)
+            self.assertEqual(len(rows), len(self.term.students))
+            for one in self.term.students:
+                row = rows[one["id"]]
+                self.assertLessEqual(needed, set(row))
                 if name == "g.csv":
                     self.assertEqual((row["First Name"], row["Last Name"]), (one["first"], one["last"]))
                 for lab in make_term.LABS:

@@ -4,7 +4,6 @@
 trouble (testing/make_term.py). The final grades equal the table that is computed by hand, before and after
 every change; how long a change takes is printed."""
 
-import csv
 import json
 import os
 import pathlib
@@ -19,8 +18,10 @@ import unittest
 from fractions import Fraction
 
 HERE = pathlib.Path(__file__).resolve().parent
-sys.path[:0] = [str(HERE), str(HERE / "testing"), str(HERE.parent / "batch")]
+BATCH = HERE.parent / "batch"
+sys.path[:0] = [str(HERE), str(HERE / "testing"), str(BATCH), str(BATCH / "testing")]
 
+import in_folder
 import make_term
 
 
@@ -30,17 +31,8 @@ class WholeTerm(unittest.TestCase):
         cls.root = pathlib.Path(tempfile.mkdtemp(prefix="term-"))
         cls.addClassCleanup(shutil.rmtree, cls.root, True)
         cls.term = make_term.Term(cls.root / "term", int(os.environ.get("TERM_STUDENTS", "300")))
-        build = cls.root / "build/grader"
-        build.mkdir(parents=True)
-        shutil.copy(HERE.parent / "batch/testing/fake_labcli.py", build / "labcli")
-        os.chmod(build / "labcli", 0o755)
         cls.catalogue = cls.root / "catalogue.json"
-        cls.environment = {
-            **os.environ,
-            "LAB_BUILD": str(build.parent),
-            "LAB_ROOT": str(cls.root),
-            "FAKE_CATALOGUE": str(cls.catalogue),
-        }
+        cls.environment = in_folder.stand_in(cls.root, FAKE_CATALOGUE=str(cls.catalogue))
         n = sum(map(len, cls.term.submissions.values()))
         print(f"{len(cls.term.students)} students, {n} submissions", flush=True)
         assert n >= 6 * len(cls.term.students)
@@ -97,9 +89,7 @@ class WholeTerm(unittest.TestCase):
         )
         for name in self.term.unknown:
             self.assertIn(f"unknown: {name}: ", said)
-        with open(self.term.folder / "final.csv", encoding="utf-8", newline="") as file:
-            rows = {row["id"]: row for row in csv.DictReader(file)}
-        for student, row in rows.items():
+        for student, row in in_folder.rows_of(self.term.folder / "final.csv", "id").items():
             shown = tuple(Fraction(row[name]) if row[name] else None for name in ("total", "bonus", "out of"))
             self.assertEqual(shown, self.term.expected_total(student, expected), student)
         found = make_term.finals(self.term.folder)

@@ -306,14 +306,15 @@ class Dap(unittest.TestCase):
             self.assertEqual(stopped["reason"], "exception")
             self.assertIn("s_data[", stopped["text"])
 
-    def test_the_program_runs_to_its_end_and_its_output_comes(self):
-        with Client() as c:
-            c.launch("functors", stopOnEntry=False)
-            c.ask("configurationDone")
-            output = ""
-            while (message := c.wait("output", "terminated"))["event"] == "output":
-                output += message["body"]["output"]
-            self.assertIn("launch 2 is done", output)
+    def test_the_output_of_programs_and_kernels_comes(self):
+        for program, text, n in (("functors", "launch 2 is done", 1), ("prints", "round 1", 2)):
+            with self.subTest(program=program), Client() as c:
+                c.launch(program, stopOnEntry=False)
+                c.ask("configurationDone")
+                output = ""
+                while (message := c.wait("output", "terminated"))["event"] == "output":
+                    output += message["body"]["output"]
+                self.assertEqual(output.count(text), n)
 
     def test_it_can_begin_at_the_store_of_a_wrong_value(self):
         with Client() as c:
@@ -323,15 +324,6 @@ class Dap(unittest.TestCase):
             self.assertEqual(stopped["reason"], "exception")
             self.assertIn("d_out[0] becomes 22, expected is 25", stopped["text"])
             self.assertTrue(c.top(stopped["threadId"])["source"]["path"].endswith("wrong_sum.cu"))
-
-    def test_what_kernels_print_comes_too(self):
-        with Client() as c:
-            c.launch("prints", stopOnEntry=False)
-            c.ask("configurationDone")
-            output = ""
-            while (message := c.wait("output", "terminated"))["event"] == "output":
-                output += message["body"]["output"]
-            self.assertEqual(output.count("round 1"), 2)
 
     def test_the_extension_is_linked_where_vs_code_looks(self):
         with tempfile.TemporaryDirectory() as home:

@@ -7,55 +7,25 @@ usage: lab_test.py LIBRARY_FOLDER PROGRAM LAB
 """
 
 import faulthandler
-import io
 import pathlib
 import re
 import sys
 import unittest
 
 ROOT = pathlib.Path(__file__).resolve().parents[3]
-sys.path.insert(0, str(ROOT / "common/simulator/debug"))
-from debugger import Debugger
-from terminal import Terminal
+sys.path[:0] = [str(ROOT / "common/simulator/debug"), str(ROOT / "common/simulator/debug/testing")]
+from session import Session
 
 LIBRARIES, PROGRAM, LAB = sys.argv[1:4]
 TASKS = re.findall(r'\.id = "(\w+)"', (ROOT / f"labs/{LAB}/points.hpp").read_text())
 TASKS = [task for task in TASKS if task != LAB]  # the manifest's own id
 
 
-class Session:
-    def __init__(self, task: str, *arguments: str):
-        self.debugger = Debugger(
-            [PROGRAM, LAB, task, *arguments], LIBRARIES, {"SIM_MODE": "checks", "SIM_QUIET": "1"}
-        )
-        self.debugger.begin()
-        self.terminal = Terminal(self.debugger, io.StringIO())
-        self.terminal.show_stop()
-
-    def do(self, command: str) -> str:
-        self.terminal.out.seek(0)
-        self.terminal.out.truncate()
-        self.terminal.command(command)
-        text = self.terminal.out.getvalue()
-        assert all(len(line) <= 80 for line in text.splitlines()), text
-        return text
-
-    def state(self) -> tuple[int, str]:
-        reply = self.debugger.ask({"do": "state"})
-        return reply["time"], reply["state"]
-
-    def __enter__(self):
-        return self
-
-    def __exit__(self, *_):
-        self.debugger.close()
-
-
 class LabKernels(unittest.TestCase):
     def test_kernels_are_stepped_forwards_and_back(self):
         self.assertGreaterEqual(len(TASKS), 2)
         for task in TASKS:
-            with self.subTest(task=task), Session(task) as s:
+            with self.subTest(task=task), Session(LIBRARIES, PROGRAM, LAB, task) as s:
                 # A kernel may begin with an inlined function of solutions/device, or one that the lab gives.
                 self.assertRegex(s.debugger.stop["place"]["file"], f"/(solutions/({LAB}|device)|labs/{LAB})/")
                 states, places, seen = [s.state()], [s.debugger.stop["place"]], []

@@ -5,15 +5,14 @@
 usage: wrong_store_test.py LIBRARY_FOLDERS PROGRAM
 """
 
-import io
 import pathlib
 import sys
 import unittest
 
 HERE = pathlib.Path(__file__).resolve().parent
-sys.path.insert(0, str(HERE.parents[1] / "simulator/debug"))
-from debugger import Debugger
-from terminal import Terminal
+DEBUG = HERE.parents[1] / "simulator/debug"
+sys.path[:0] = [str(DEBUG), str(DEBUG / "testing")]
+import session
 
 LIBRARIES, PROGRAM = sys.argv[1:3]
 SOURCE = HERE / "programs/wrong_sum.cu"
@@ -23,40 +22,17 @@ def line_of(text: str) -> int:
     return next(k for k, line in enumerate(SOURCE.read_text().splitlines(), 1) if text in line)
 
 
-class Session:
-    """A terminal on the program; a command gives what it prints."""
-
-    def __init__(self, *arguments: str):
-        self.debugger = Debugger([PROGRAM, *arguments], LIBRARIES, {"SIM_MODE": "checks", "SIM_QUIET": "1"})
-        self.debugger.begin()
-        self.terminal = Terminal(self.debugger, io.StringIO())
-        self.terminal.show_stop()
-        self.first = self.take()
-
-    def take(self) -> str:
-        text = self.terminal.out.getvalue()
-        self.terminal.out.seek(0)
-        self.terminal.out.truncate()
-        return text
-
-    def do(self, command: str) -> str:
-        self.terminal.command(command)
-        return self.take()
-
-    def __enter__(self):
-        return self
-
-    def __exit__(self, *_):
-        self.debugger.close()
+def Session(*arguments: str) -> session.Session:
+    return session.Session(LIBRARIES, PROGRAM, *arguments)
 
 
 class WrongSum(unittest.TestCase):
     def test_wrong_goes_to_the_store_of_the_wrong_value(self):
         with Session("reduction", "neighboured") as s:
             line = line_of("d_out[0] = total")
-            text = s.do("wrong")
-            self.assertIn(f"thread 1 of block 0 at wrong_sum.cu:{line}", " ".join(text.split()))
-            self.assertIn("d_out[0] becomes 22, expected is 25", " ".join(text.split()))
+            text = s.flat("wrong")
+            self.assertIn(f"thread 1 of block 0 at wrong_sum.cu:{line}", text)
+            self.assertIn("d_out[0] becomes 22, expected is 25", text)
             self.assertEqual(
                 (s.debugger.stop["place"]["line"], s.do("p tid"), s.do("p total")),
                 (line, "tid = 1\n", "total = 22\n"),

@@ -7,7 +7,6 @@ Environment: WALKS is the number of random walks for each program (3).
 """
 
 import faulthandler
-import io
 import os
 import pathlib
 import random
@@ -16,12 +15,13 @@ import sys
 import threading
 import unittest
 
-sys.path.insert(0, str(pathlib.Path(__file__).parent))
-from debugger import Debugger
-from terminal import Terminal, ranges, split_expressions
+HERE = pathlib.Path(__file__).parent
+sys.path[:0] = [str(HERE), str(HERE / "testing")]
+import session
+from terminal import ranges, split_expressions
 
 LIBRARIES, PROGRAMS = sys.argv[1], pathlib.Path(sys.argv[2])
-SOURCES = pathlib.Path(__file__).parent / "programs"
+SOURCES = HERE / "programs"
 WALKS = int(os.environ.get("WALKS", "3"))
 
 
@@ -31,39 +31,8 @@ def line_of(program: str, text: str) -> int:
     return next(k for k, line in enumerate(lines, 1) if text in line)
 
 
-class Session:
-    """A terminal on a program; a command gives what it prints."""
-
-    def __init__(self, program: str, *arguments: str):
-        self.debugger = Debugger(
-            [str(PROGRAMS / program), *arguments], LIBRARIES, {"SIM_MODE": "checks", "SIM_QUIET": "1"}
-        )
-        self.debugger.begin()
-        self.terminal = Terminal(self.debugger, io.StringIO())
-        self.terminal.show_stop()
-        self.first = self.take()
-
-    def take(self) -> str:
-        text = self.terminal.out.getvalue()
-        self.terminal.out.seek(0)
-        self.terminal.out.truncate()
-        return text
-
-    def do(self, command: str) -> str:
-        self.terminal.command(command)
-        text = self.take()
-        assert all(len(line) <= 80 for line in text.splitlines()), text
-        return text
-
-    def flat(self, command: str) -> str:
-        """As do(), in one line."""
-        return " ".join(self.do(command).split())
-
-    def __enter__(self):
-        return self
-
-    def __exit__(self, *_):
-        self.debugger.close()
+def Session(program: str, *arguments: str) -> session.Session:
+    return session.Session(LIBRARIES, str(PROGRAMS / program), *arguments)
 
 
 class Terminals(unittest.TestCase):
@@ -383,12 +352,9 @@ class Walks(unittest.TestCase):
                 if "exited" in s.debugger.stop:
                     s.do("rc")
                     continue
-                reply = s.debugger.ask({"do": "state"})
-                time = reply["time"]
+                time, state = s.state()
                 self.assertEqual(time, s.debugger.stop["time"])
-                self.assertEqual(
-                    states.setdefault(time, reply["state"]), reply["state"], f"{program}, seed {seed}, {kind}"
-                )
+                self.assertEqual(states.setdefault(time, state), state, f"{program}, seed {seed}, {kind}")
             # Backwards step by step gives what forwards step by step gave.
             s.do("restart")
             times = []

@@ -15,22 +15,13 @@ import sys
 import tempfile
 import unittest
 
+import run_program
+
 FOLDER, QUERY, TRANSPOSE, FINDINGS, DRIVER, TOOLKIT = sys.argv[1:7]
 
 
 def run(program, *arguments, **variables):
-    environment = {name: value for name, value in os.environ.items() if not name.startswith("SIM_")}
-    environment["LD_LIBRARY_PATH"] = FOLDER
-    if "SIM_CHECK" in variables:
-        environment["SIM_VERBOSE"] = "1"  # whole findings
-    environment.update(variables)
-    done = subprocess.run(
-        [program, *arguments], env=environment, capture_output=True, text=True, timeout=100, check=False
-    )
-    err = done.stderr
-    if "SIM_CHECK" in variables:
-        err = re.sub(r"^simulator: no GPU is used.*\n", "", err, flags=re.M)
-    return done.returncode, done.stdout, err
+    return run_program.run(FOLDER, program, *arguments, **variables)
 
 
 def line_of(text):

@@ -6,12 +6,12 @@ without an entry here is right and must be silent.
 usage: host_code_test.py LIBRARY_FOLDER HOST_CODE_PROGRAM
 """
 
-import os
 import re
-import subprocess
 import sys
 import unittest
 from pathlib import Path
+
+import run_program
 
 FOLDER, PROGRAM = sys.argv[1:3]
 SOURCE = (Path(__file__).parent / "host_code.cu").read_text(encoding="utf-8").splitlines()
@@ -139,17 +139,8 @@ CONSEQUENCES = {"launch_fails", "shared_memory_is_too_large", "copy_fails", "all
 
 
 def run(*arguments, **variables):
-    environment = {name: value for name, value in os.environ.items() if not name.startswith("SIM_")}
-    done = subprocess.run(
-        [PROGRAM, *arguments],
-        env=environment | {"LD_LIBRARY_PATH": FOLDER, "SIM_VERBOSE": "1"} | variables,
-        capture_output=True,
-        text=True,
-        timeout=100,
-        check=False,
-    )
-    err = re.sub(r"^simulator: no GPU is used.*\n", "", done.stderr, flags=re.M)
-    return done.returncode, done.stdout, re.sub(r"(^|\s+)(simulator:)?\s*", " ", err)
+    code, out, err = run_program.run(FOLDER, PROGRAM, *arguments, **variables)
+    return code, out, re.sub(r"(^|\s+)(simulator:)?\s*", " ", err)
 
 
 def line_of(case):

@@ -5,12 +5,12 @@
 usage: ordering_test.py LIBRARY_FOLDER ORDERING_PROGRAM
 """
 
-import os
 import re
-import subprocess
 import sys
 import unittest
 from pathlib import Path
+
+import run_program
 
 FOLDER, PROGRAM = sys.argv[1:3]
 # The part of each message that names the two operations.
@@ -58,20 +58,7 @@ FAULTS = {
 
 
 def run(*arguments, **variables):
-    environment = {name: value for name, value in os.environ.items() if not name.startswith("SIM_")}
-    done = subprocess.run(
-        [PROGRAM, *arguments],
-        env=environment | {"LD_LIBRARY_PATH": FOLDER, "SIM_VERBOSE": "1"} | variables,
-        capture_output=True,
-        text=True,
-        timeout=100,
-        check=False,
-    )
-    return (
-        done.returncode,
-        done.stdout,
-        re.sub(r"^simulator: no GPU is used.*\n", "", done.stderr, flags=re.M),
-    )
+    return run_program.run(FOLDER, PROGRAM, *arguments, **variables)
 
 
 # Right uses of which something is not checked.

@@ -5,11 +5,11 @@
 usage: peers_test.py LIBRARY_FOLDER PEERS_PROGRAM
 """
 
-import os
 import re
-import subprocess
 import sys
 import unittest
+
+import run_program
 
 FOLDER, PROGRAM = sys.argv[1:3]
 ILLEGAL = "cudaErrorIllegalAddress\n"
@@ -43,16 +43,8 @@ FOUND = {
 
 
 def run(case, **variables):
-    environment = {name: value for name, value in os.environ.items() if not name.startswith("SIM_")}
-    done = subprocess.run(
-        [PROGRAM, case],
-        env=environment | {"LD_LIBRARY_PATH": FOLDER, "SIM_DEVICES": "2"} | variables,
-        capture_output=True,
-        text=True,
-        timeout=100,
-        check=False,
-    )
-    return done.returncode, done.stdout, re.sub(r"\s+(simulator: )?", " ", done.stderr)
+    code, out, err = run_program.run(FOLDER, PROGRAM, case, SIM_DEVICES="2", **variables)
+    return code, out, re.sub(r"\s+(simulator: )?", " ", err)
 
 
 class Peers(unittest.TestCase):
@@ -92,7 +84,7 @@ class Peers(unittest.TestCase):
     def test_conflicts_and_gaps_are_found_between_devices(self):
         for name, err in FOUND.items():
             with self.subTest(name=name):
-                code, _, text = run(name, SIM_CHECK="1", SIM_VERBOSE="1")
+                code, _, text = run(name, SIM_CHECK="1")
                 self.assertEqual(code, 86, text)
                 self.assertRegex(text, err)
 

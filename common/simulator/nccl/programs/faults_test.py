@@ -7,12 +7,14 @@ usage: faults_test.py LIBRARY_FOLDER FAULTS_PROGRAM
 
 import concurrent.futures
 import json
-import os
+import pathlib
 import re
-import subprocess
 import sys
 import tempfile
 import unittest
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2] / "cudart/programs"))
+import run_program
 
 FOLDER, PROGRAM = sys.argv[1:3]
 LINE = r"at \S*faults\.cu:\d+"
@@ -147,15 +149,7 @@ ORDERED = ["right", "ordered_by_event", "ordered_by_collective"]
 
 
 def run(*arguments, **variables):
-    environment = {name: value for name, value in os.environ.items() if not name.startswith("SIM_")}
-    return subprocess.run(
-        [PROGRAM, *arguments],
-        env=environment | {"LD_LIBRARY_PATH": FOLDER, "SIM_DEVICES": "2"} | variables,
-        capture_output=True,
-        text=True,
-        timeout=100,
-        check=False,
-    )
+    return run_program.run(FOLDER, PROGRAM, *arguments, SIM_DEVICES="2", **variables)
 
 
 class Faults(unittest.TestCase):
@@ -164,44 +158,41 @@ class Faults(unittest.TestCase):
             results = dict(zip(FAULTS, pool.map(run, FAULTS)))
         for name, (out, err) in FAULTS.items():
             with self.subTest(name=name):
-                done = results[name]
-                self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
-                self.assertRegex(done.stdout, out)
-                self.assertRegex(done.stderr, err)
+                code, said, reported = results[name]
+                self.assertEqual(code, 0, said + reported)
+                self.assertRegex(said, out)
+                self.assertRegex(reported, err)
 
     def test_right_uses_are_not_reported(self):
         for name, out in RIGHT.items():
             with self.subTest(name=name):
-                done = run(name)
-                self.assertEqual((done.returncode, done.stdout, done.stderr), (0, out, ""))
+                self.assertEqual(run(name), (0, out, ""))
 
     def test_errors_are_findings_under_all_checks(self):
-        done = run("other_count", SIM_CHECK="1", SIM_VERBOSE="1")
-        self.assertEqual(done.returncode, 86, done.stderr)
-        self.assertRegex(done.stderr, r"error: nccl-mismatch \(execution\).*faults\.cu:\d+")
+        code, _, reported = run("other_count", SIM_CHECK="1")
+        self.assertEqual(code, 86, reported)
+        self.assertRegex(reported, r"error: nccl-mismatch \(execution\).*faults\.cu:\d+")
 
     def test_races_with_collectives_are_found(self):
         for name, err in RACES.items():
             with self.subTest(name=name):
-                done = run(name, SIM_CHECK="1", SIM_VERBOSE="1")
-                self.assertEqual(done.returncode, 86, done.stdout + done.stderr)
-                self.assertRegex(re.sub(r"\s+", " ", done.stderr), err)
+                code, said, reported = run(name, SIM_CHECK="1")
+                self.assertEqual(code, 86, said + reported)
+                self.assertRegex(re.sub(r"\s+", " ", reported), err)
         for name in ORDERED:
             with self.subTest(name=name):
-                done = run(name, SIM_CHECK="1")
-                self.assertEqual(
-                    (done.returncode, done.stderr), (0, "simulator: checked: nothing found\n"), done.stdout
-                )
+                code, said, reported = run(name, SIM_CHECK="1")
+                self.assertEqual((code, reported), (0, "simulator: checked: nothing found\n"), said)
 
     def test_events_see_the_modelled_time(self):  # which is computed, so that no run differs
-        times = [int(us) for us in re.findall(r"bytes: (\d+) us", run("times").stdout)]
+        times = [int(us) for us in re.findall(r"bytes: (\d+) us", run("times")[1])]
         self.assertEqual(len(times), 4)
         self.assertEqual(times[0], times[1])
         self.assertTrue(35 < times[0] < 60, times)  # 4 bytes, and submissions
         self.assertTrue(240 < times[2] < 290, times)  # 64 MiB at 262 GB/s
-        slow = [int(us) for us in re.findall(r"bytes: (\d+) us", run("times", SIM_LINK="pcie").stdout)]
+        slow = [int(us) for us in re.findall(r"bytes: (\d+) us", run("times", SIM_LINK="pcie")[1])]
         self.assertGreater(slow[2], 10 * times[2])
-        self.assertIn("SIM_LINK=string is ignored: expected nvlink", run("times", SIM_LINK="string").stderr)
+        self.assertIn("SIM_LINK=string is ignored: expected nvlink", run("times", SIM_LINK="string")[2])
 
     def test_traffic_is_counted(self):
         with tempfile.NamedTemporaryFile() as file:

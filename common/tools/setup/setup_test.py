@@ -24,6 +24,10 @@ REAL = (
     "rm sed sh sha256sum sleep sort stat tail tar touch tr uname wc"
 ).split()
 
+# What some programs say.
+CUDA_11 = 'echo "release 11.8, V11.8.89"'
+FULL = "printf 'x\\nfs 1 1 100 99%% /\\n'"
+
 
 def bash(*arguments, **more):
     command = [shutil.which("bash"), *arguments]
@@ -65,6 +69,14 @@ class Machine(unittest.TestCase):
     def tearDown(self):
         self.folder.cleanup()
 
+    def changed(self, lacks=(), **programs):
+        """A good machine again, with these changes."""
+        self.tearDown()
+        self.setUp()
+        self.without(*lacks)
+        for name, text in programs.items():
+            self.program(name.replace("_", "-"), text)
+
     def program(self, name, text):
         path = self.dir / "bin" / name
         path.unlink(missing_ok=True)
@@ -92,12 +104,10 @@ class Machine(unittest.TestCase):
     def run_tool(self, tool, *arguments, root=True, **environment):
         """Output and exit status; root=False: as somebody who may not install anything."""
         variables = {
-            "PATH": str(self.dir / "bin"),
-            "HOME": str(self.dir),
+            **self.variables(self.dir),
             "LAB_ROOT": str(self.dir),
             "LAB_BUILD": str(self.dir / "build"),
             "LAB_VENV": str(self.dir / "venv"),
-            "SYSTEM_CUDA": "/nowhere",
             "TMPDIR": self.folder.name,
             **environment,
         }
@@ -109,16 +119,14 @@ class Machine(unittest.TestCase):
         done = bash(script, *arguments, env=variables, **user)
         return done.stdout + done.stderr, done.returncode
 
+    def variables(self, at):
+        return {"PATH": str(at / "bin"), "HOME": str(at), "SYSTEM_CUDA": "/nowhere"}
+
     def lab(self, *arguments, at=None, **environment):
-        variables = {
-            "PATH": str((at or self.dir) / "bin"),
-            "HOME": str(at or self.dir),
-            "SYSTEM_CUDA": "/nowhere",
-            **environment,
-        }
+        at = at or self.dir
         return subprocess.Popen(
-            ["bash", (at or self.dir) / "lab", *arguments],
-            env=variables,
+            ["bash", at / "lab", *arguments],
+            env=self.variables(at) | environment,
             stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,
@@ -405,18 +413,19 @@ class Doctor(Machine):
             self.assertEqual([line for line in table if line != line.rstrip()], [])
             self.assertTrue(any(line.endswith(str(root)) or str(root) + " " in line for line in table))
 
-    def test_cuda_11(self):
-        self.program("nvcc", 'echo "release 11.8, V11.8.89"')
-        text, status = self.run_tool("doctor")
-        self.assertEqual(status, 1)
-        self.assertRegex(text, r"MISSING +CUDA toolkit +[^ ]+ +(nvcc 12 or later)?\s+11\.8")
-        self.assertIn('"./lab setup" fetches it', text)
-
-    def test_an_old_compiler(self):
-        self.program("g++", "echo 11.4.0")
-        text, status = self.run_tool("doctor")
-        self.assertEqual(status, 1)
-        self.assertRegex(text, r"MISSING +C\+\+ compiler +11\.4\.0 +g\+\+ 12 to")
+    def test_what_is_missing_is_listed(self):
+        for row, programs, more in [
+            (r"CUDA toolkit +[^ ]+ +(nvcc 12 or later)?\s+11\.8", {"nvcc": CUDA_11}, {}),
+            (r"C\+\+ compiler +11\.4\.0 +g\+\+ 12 to", {"g++": "echo 11.4.0"}, {}),
+            ("Disk +100 MiB free", {"df": FULL}, {}),
+            ("CUDA toolkit", {}, {"LAB_CUDA": "12"}),
+        ]:
+            with self.subTest(row):
+                self.changed(**programs)
+                text, status = self.run_tool("doctor", **more)
+                self.assertEqual(status, 1)
+                self.assertRegex(text, "MISSING +" + row)
+                self.assertEqual("toolkit" in row, '"./lab setup" fetches it' in text)
 
     def test_a_gpu_without_a_driver(self):
         self.program("nvidia-smi", "echo 'NVIDIA-SMI has failed'; exit 9")
@@ -432,22 +441,11 @@ class Doctor(Machine):
         self.program("nvidia-smi", "echo 'NVIDIA H200, 9.0, 580.159.03'")
         self.assertNotIn("LAB_CUDA", self.run_tool("doctor")[0])
 
-    def test_a_full_disk(self):
-        self.program("df", "printf 'x\\nfs 1 1 100 99%% /\\n'")
-        text, status = self.run_tool("doctor")
-        self.assertEqual(status, 1)
-        self.assertRegex(text, "MISSING +Disk +100 MiB free")
-
     def test_a_read_only_checkout(self):
         text, status = self.run_tool("doctor", root=False, LAB_BUILD="/proc/build")
         self.assertEqual(status, 1)
         self.assertIn("read-only", text)
         self.assertIn("LAB_BUILD=~/lab-build", text)
-
-    def test_lab_cuda_chooses_among_toolkits(self):
-        text, status = self.run_tool("doctor", LAB_CUDA="12")
-        self.assertEqual(status, 1)
-        self.assertRegex(text, "MISSING +CUDA toolkit")
 
 
 class Setup(Machine):
@@ -458,15 +456,43 @@ class Setup(Machine):
             self.assertIn(words, text)
         return text
 
-    def test_no_root_and_no_compiler(self):
-        self.without("g++")
-        self.program("apt-get", "exit 1")
-        self.fails("sudo apt-get install -y g++\n", root=False)
-
-    def test_no_root_and_an_old_compiler(self):
-        self.program("g++", "echo 11.4.0")
-        self.program("apt-get", "exit 1")
-        self.fails("sudo apt-get install -y g++-12\n", root=False)
+    def test_what_stops_it_is_said_with_a_remedy(self):
+        no_root, no_apt = {"root": False}, {"apt_get": "exit 1"}
+        driver = {"nvidia_smi": "echo 'NVIDIA A100, 8.0, 535.104.05'"}
+        for lacks, programs, how, told in [
+            (["g++"], no_apt, no_root, ["sudo apt-get install -y g++\n"]),
+            ([], {"g++": "echo 11.4.0", **no_apt}, no_root, ["sudo apt-get install -y g++-12\n"]),
+            (["g++"], {}, no_root, ["what Debian calls so", "g++"]),
+            (
+                ["nvcc"],
+                {},
+                {},
+                [
+                    "Network is unreachable",
+                    "The pinned Meson can't be had; going on with",
+                    "CUDA_HOME=/path/to/cuda ./lab",
+                ],
+            ),
+            (
+                ["meson"],
+                {},
+                no_root,
+                ["Neither the Python index nor a Meson", "install -y meson ninja-build"],
+            ),
+            ([], {}, {"LAB_CUDA": "12"}, ["LAB_CUDA asks for 12"]),
+            ([], {}, {"LAB_CUDA": "11"}, ['LAB_CUDA is "11"']),
+            ([], {"nvcc": CUDA_11}, {}, ["There is no nvcc 12 or later"]),
+            (["nvcc"], driver, {}, ["Fetching the CUDA 12 toolkit"]),
+            (["nvcc"], {"getconf": "echo glibc 2.41", **driver}, {}, ["Fetching the CUDA 13 toolkit"]),
+            ([], {"df": FULL}, {}, ["Only 100 MiB are free", "LAB_BUILD=/some/folder"]),
+            ([], {}, {"LAB_BUILD": "/proc/build"}, ["Can't write to /proc/build", "LAB_BUILD=~/lab-build"]),
+        ]:
+            with self.subTest(told=told):
+                self.changed(lacks, **programs)
+                self.fails(*told, **how)
+        self.changed(["g++"], **no_apt)
+        self.packages(*self.OLDER)
+        self.fails("sudo apt-get install -y g++-12\n", **no_root)
 
     def toolkit(self, release, newest_gcc):
         """An nvcc as installed toolkits have it, with the header in which it says what it takes."""
@@ -514,12 +540,6 @@ class Setup(Machine):
         self.assertEqual(self.run_tool("setup")[1], 0)
         self.assertRegex((self.dir / "asked").read_text(), r"^install .* g\+\+-12\n$")
         self.assertIn(f"'-ccbin', '{self.dir}/bin/g++-12'", (self.dir / "build/lab-native.ini").read_text())
-
-    def test_the_usual_compiler_is_not_installed_where_it_is_too_old(self):
-        self.without("g++")
-        self.packages(*self.OLDER)
-        self.program("apt-get", "exit 1")
-        self.fails("sudo apt-get install -y g++-12\n", root=False)
 
     def test_no_compiler_that_apt_knows_is_recent_enough(self):
         self.gcc("g++", 11)
@@ -594,30 +614,6 @@ class Setup(Machine):
         self.fails("Fetching the CUDA 13.5 toolkit", CUDA_HOME=self.toolkit("13.0", 15))
         self.fails("Fetching the CUDA 13.5 toolkit", LAB_CUDA="13")
 
-    def test_an_older_driver_where_cuda_12_does_not_compile(self):
-        self.without("nvcc")
-        self.program("getconf", "echo glibc 2.41")
-        self.program("nvidia-smi", "echo 'NVIDIA A100, 8.0, 535.104.05'")
-        self.fails("Fetching the CUDA 13 toolkit")
-
-    def test_no_root_and_another_distribution(self):
-        self.without("g++")
-        self.fails("what Debian calls so", "g++", root=False)
-
-    def test_no_network_and_no_toolkit(self):
-        self.without("nvcc")
-        self.fails(
-            "Network is unreachable",
-            "The pinned Meson can't be had; going on with",
-            "CUDA_HOME=/path/to/cuda ./lab",
-        )
-
-    def test_no_network_and_no_meson(self):
-        self.without("meson")
-        self.fails(
-            "Neither the Python index nor a Meson", "sudo apt-get install -y meson ninja-build", root=False
-        )
-
     def pip_says(self, words):
         self.program(
             "python3",
@@ -661,14 +657,6 @@ class Setup(Machine):
         self.run_tool("setup")
         self.assertEqual(python.read_text(), (self.dir / "bin/python3").read_text())
 
-    def test_no_toolkit_of_the_wanted_version(self):
-        self.fails("LAB_CUDA asks for 12", LAB_CUDA="12")
-        self.fails('LAB_CUDA is "11"', LAB_CUDA="11")
-
-    def test_cuda_11_alone(self):
-        self.program("nvcc", 'echo "release 11.8, V11.8.89"')
-        self.fails("There is no nvcc 12 or later")
-
     def test_a_cuda_home_that_can_not_be_used_is_named_and_ignored(self):
         text = self.run_tool("setup", CUDA_HOME=self.toolkit("11.8", 11))[0]
         self.assertIn(
@@ -677,15 +665,6 @@ class Setup(Machine):
         text = self.run_tool("setup", CUDA_HOME="/nowhere/cuda")[0]
         self.assertIn("/nowhere/cuda is ignored: it has no nvcc", text)
         self.assertNotIn("is ignored", self.run_tool("setup", CUDA_HOME=self.toolkit("13.1", 15))[0])
-
-    def test_an_older_driver_asks_for_cuda_12(self):
-        self.without("nvcc")
-        self.program("nvidia-smi", "echo 'NVIDIA A100, 8.0, 535.104.05'")
-        self.fails("Fetching the CUDA 12 toolkit")
-
-    def test_a_full_disk(self):
-        self.program("df", "printf 'x\\nfs 1 1 100 99%% /\\n'")
-        self.fails("Only 100 MiB are free", "LAB_BUILD=/some/folder")
 
     def test_a_path_that_compilers_can_not_read_is_refused(self):
         for name, said in [
@@ -710,9 +689,6 @@ class Setup(Machine):
             with self.subTest(name=name):
                 text, status = self.run_tool("setup", LAB_BUILD=str(self.dir / name))
                 self.assertEqual(status, 0, text)
-
-    def test_a_folder_that_can_not_be_written(self):
-        self.fails("Can't write to /proc/build", "LAB_BUILD=~/lab-build", LAB_BUILD="/proc/build")
 
 
 # A Python whose environments are made without an index: what pip installs are scripts that hold the path of

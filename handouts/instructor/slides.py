@@ -28,8 +28,8 @@ are written there. What the slide shows comes from the course, so a change of th
                                            lab (of 00-ideas-deeper: a question)
     erratum = 1                            a kernel or a trace of errata.md, in which to find the mistake
 
-Code is set in at least 18 pt, for which long lines are broken, words in 16 pt, and letters of figures in 14 pt: a
-slide on which its contents do not fit is an error. Typst (the package of requirements.txt) makes the PDF, without a
+All letters have at least 18 pt, for which long lines of code are broken and letters of figures are enlarged: a slide on
+which its contents do not fit is an error. Typst (the package of requirements.txt) makes the PDF, without a
 network.
 """
 
@@ -56,7 +56,6 @@ from weeks import WEEKS, Part, page_of
 HANDOUTS = ROOT / "handouts"
 MAX_WORDS = 30
 MARKS = "①②③④⑤"
-SMALLEST = 14  # pt
 BOX = re.compile(r'<details class="prediction"[^>]*><summary>Predict: (.*?)</summary>\n(.*?)</details>', re.S)
 FRAME = 7  # px around a figure's drawing
 WIDTH = 66  # characters of code in 18 pt, and a mark
@@ -88,7 +87,7 @@ HEAD = """\
   for points in (24, 22, 20, 18) {{
     let sized(code) = {{ set text(size: points * 1.25pt); code }}  // 0.8 of it in a block of code
     let widest = calc.max(..(code, ..others).map(one => measure(sized(one)).width))
-    for words in (20, 18, 16).filter(words => widest <= size.width and words <= points) {{
+    for words in (20, 18).filter(words => widest <= size.width and words <= points) {{
       let all(code, above: 4pt) = block(width: size.width, {{
         v(above)
         sized(code)
@@ -192,10 +191,10 @@ def raw(lines: list[str], language: str = "cpp", hot: Iterable[int] = ()) -> str
 
 
 def image(text: str, alt: str, size: tuple[float, float], scale: float, title: str) -> str:
-    """A drawing in SVG, of this size in px."""
-    smallest = min(float(size) for size in re.findall(r'font-size[:=]\s*"?([\d.]+)', text))
-    if (points := round(smallest * scale, 1)) < SMALLEST:
-        sys.exit(f"slides.py: “{title}” needs a smaller part: letters have {points} pt")
+    """A drawing in SVG, of this size in px; its letters are enlarged as far as they must be."""
+    if (least := 18 / scale) > 15.5:
+        sys.exit(f"slides.py: “{title}” needs a smaller part: letters need {least:.1f} px")
+    text = re.sub(r'(font-size[:=]\s*"?)([\d.]+)', lambda m: m[1] + str(max(float(m[2]), least)), text)
     drawn = f'image(bytes({quoted(text)}), format: "svg", alt: {quoted(html.unescape(alt))}, '
     return drawn + f"width: {size[0] * scale:.0f}pt)"
 
@@ -309,7 +308,7 @@ def says(slide: dict) -> str:
     parts = [f"{line[0]} {part}" for line in changes for part in broken(line[1:], WIDTH - 2)]
     message = " ".join(slide["answer"].split())
     return (
-        f"fitted({raw(parts, 'diff')}, [#v(0.6em)\n#block(fill: luma(240), inset: 0.6em, width: 100%)["
+        f"fitted({raw(parts, 'diff')}, [#v(0.3em)\n#block(fill: luma(240), inset: 0.4em, width: 100%)["
         f"*{header['task'][0]}: #text(fill: rgb(161, 22, 22), {quoted(header['verdict'][0])})* "
         f"#linebreak() #{quoted(message)}]])"
     )

@@ -22,6 +22,7 @@ import math
 import pathlib
 import re
 import sys
+import textwrap
 import tomllib
 from collections.abc import Callable
 from typing import Any
@@ -35,8 +36,9 @@ INKS = {"#1b1b1f": "#e6e7ea", "#ffffff": "#16171b", "#c9ccd4": "#43464f", "#767a
 TEXT, BACK, LINE, EDGE = INKS
 COLOURS = ["#0072b2", "#d55e00", "#009e73", "#cc79a7", TEXT]
 SHAPES = ["circle", "square", "triangle-up", "diamond", "cross"]
-WIDTH, HEIGHT, ROW = 500, 220, 20  # of a picture, of the plot of curves, of a dot's row
-TOP, BOTTOM, CHARACTER = 40, 46, 7.4  # around the plot; the width of a character in a wide font
+# On a telephone, letters have 11 px, and on a slide 18 pt.
+WIDTH, HEIGHT, ROW = 356, 170, 15  # of a picture, of the plot of curves, of a dot's row
+TOP, BOTTOM, CHARACTER = 26, 46, 7.4  # around the plot; the width of a character in a wide font
 AXIS = {"labelFontSize": 12, "titleFontSize": 12, "titleFontWeight": "normal", "labelColor": TEXT}
 AXIS |= {"titleColor": TEXT, "gridColor": LINE, "domainColor": EDGE, "tickColor": EDGE}
 AXIS |= {"labelOverlap": False, "labelFlush": False, "labelLimit": 0, "labelAngle": 0}
@@ -44,7 +46,7 @@ STYLE = {
     "font": "'DejaVu Sans', Verdana, Arial, sans-serif",
     "view": {"stroke": None},
     "axis": AXIS,
-    "text": {"color": TEXT, "fontSize": 12, "align": "left"},
+    "text": {"color": TEXT, "fontSize": 12, "align": "left", "lineBreak": "\n"},
 }
 # Of an axis: Vega's expression for a tick, and the words for a value.
 POWERS = json.dumps([measured.power(2**k) for k in range(64)], ensure_ascii=False)
@@ -76,10 +78,12 @@ class Axis:
         low, high = self.domain(values)
         if self.log == 10:
             steps = [m * 10.0**e for e in range(-4, 10) for m in (1, 2, 5) if low <= m * 10.0**e <= high]
-            shown["values"] = steps if len(steps) < 7 else [s for s in steps if f"{s:e}"[0] == "1"]
+            tens = [s for s in steps if f"{s:e}"[0] == "1"]
+            few = len(steps) <= (3 if "orient" in more else 6)  # beside each other, above each other
+            shown["values"] = steps if few else tens if len(tens) > 1 else steps[::2]
         elif self.log:
             ticks = sorted({*values}, reverse=True)
-            shown["values"] = ticks[:: math.ceil(len(ticks) / 8)]
+            shown["values"] = ticks[:: math.ceil(len(ticks) / 7)]
         else:
             shown["tickCount"] = 5
         scale = {"type": "log" if self.log else "linear", "domain": [low, high], "nice": False}
@@ -128,9 +132,10 @@ def as_one(rows: list[dict], y: Axis) -> list[dict]:
     return [row | {"same": next(name for name in places if alike(name, row["name"]))} for row in rows]
 
 
-def apart(ends: list[dict], room: float = 15) -> list[dict]:
+def apart(ends: list[dict]) -> list[dict]:
     """Moves labels down, or up from the bottom of the plot, so that none covers another."""
     ends = sorted(ends, key=lambda end: end["at"])
+    room = 1 + 14 * max(1 + end.get("text", "").count("\n") for end in ends)
     for above, below in itertools.pairwise(ends):
         below["at"] = max(below["at"], above["at"] + room)
     limit = HEIGHT + 6.0
@@ -138,6 +143,11 @@ def apart(ends: list[dict], room: float = 15) -> list[dict]:
         end["at"] = min(end["at"], limit)
         limit = end["at"] - room
     return ends
+
+
+def broken(text: str, most: int = 12) -> str:
+    """A text in lines of so many characters, if it can be broken there."""
+    return "\n".join(textwrap.wrap(text.replace("_", "_ "), most)).replace("_ ", "_")
 
 
 def curves(x: Axis, y: Axis, rows: list[dict], width: int, beside: bool = False) -> tuple[list[dict], int]:
@@ -153,7 +163,8 @@ def curves(x: Axis, y: Axis, rows: list[dict], width: int, beside: bool = False)
             (faint if last.get("faint") else full).extend(row | looks for row in points)
         across = x.pixel(last["x"], xs, width) if beside else width + 20
         place = {"at": HEIGHT - y.pixel(last["y"], ys, HEIGHT), "across": across}
-        ends.append({**looks, **last, **place, "true": place["at"], "text": last.get("label", name)})
+        said = broken(last.get("label", name), 99 if beside else 12)
+        ends.append({**looks, **last, **place, "true": place["at"], "text": said})
     ends = [end for end in ends if end["text"]]
     ends = ends if beside else apart(ends)
     leaders = [end | {"x2": width + 4, "x3": width + 14} for end in ends if not beside]
@@ -212,14 +223,16 @@ FORMS["labelled"] = functools.partial(curves, beside=True)
 
 
 def specification(form: str, x: Axis, y: Axis, rows: list[dict]) -> dict:
-    longest = round(CHARACTER * max(len(row.get("label", row["name"])) for row in rows))
-    margins = {"curves": (60, longest + 40, TOP), "dots": (longest + 20, 84, TOP + 44)}
-    left, right, top = margins.get(form, (60, 20, TOP))
+    names = "\n".join(broken(row.get("label", row["name"]), 99 if form == "dots" else 12) for row in rows)
+    longest, title = round(CHARACTER * max(map(len, names.split("\n")))), textwrap.wrap(y.title, 46)
+    top = TOP + 14 * len(title)
+    margins = {"curves": (58, longest + 34, top), "dots": (longest + 18, 78, top + 30)}
+    left, right, top = margins.get(form, (58, 12, top))
     width = WIDTH - left - right
     layers, height = FORMS[form](x, y, rows, width)
-    title = {"type": "text", "text": y.title, "fontWeight": "bold"}
-    layers.append({"mark": title, "encoding": {"x": {"value": 12 - left}, "y": {"value": 22 - top}}})
-    bottom = 14 if form == "dots" else BOTTOM
+    words = {"type": "text", "text": title, "fontWeight": "bold"}
+    layers.append({"mark": words, "encoding": {"x": {"value": 12 - left}, "y": {"value": 16 - top}}})
+    bottom = 8 if form == "dots" else BOTTOM
     return {
         "config": STYLE,
         "background": BACK,
@@ -358,8 +371,8 @@ def roofline(labcli: str, **labs: list[str]) -> tuple[list[dict], str]:
         sys.exit(f"roofline: beyond the roof, so the counted bytes are not its limit: {beyond}")
     ridge = {"x": additions / read, "y": additions}
     limits = {
-        "memory": [{"x": 0.05, "y": 0.05 * read}, ridge, {"x": 0.12, "y": 0.12 * read, "left": True}],
-        "additions": [{"x": 10, "y": additions}, ridge | {"left": True}],
+        "memory": [{"x": 0.15, "y": 0.15 * read}, ridge, {"x": 1.5, "y": 1.5 * read, "left": True}],
+        "additions": [{"x": 5, "y": additions}, ridge | {"left": True}],
     }
     rows += [{"name": n, "look": None, "faint": True, **p} for n, points in limits.items() for p in points]
     return rows, source

@@ -52,7 +52,7 @@ def style() -> str:
         + scoped(".stepper", light)
         + scoped("[data-md-color-scheme=slate] .stepper", dark)
         + scoped(".stepper", series + traces)
-        + scoped(".stepper .picture", of_pictures)
+        + scoped(".stepper .picture", of_pictures.replace("400px", "30rem"))
         + scoped("[data-md-color-scheme=slate] .stepper .picture", dark_pictures)
     )
 

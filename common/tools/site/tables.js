@@ -5,5 +5,5 @@ addEventListener('load', () => {
   const sized = new ResizeObserver((entries) => {
     for (const { target } of entries) target.tabIndex = target.scrollWidth > target.clientWidth ? 0 : -1;
   });
-  for (const frame of document.querySelectorAll('.md-typeset__scrollwrap, pre > code')) sized.observe(frame);
+  for (const frame of document.querySelectorAll('.md-typeset__scrollwrap, pre > code, .picture')) sized.observe(frame);
 });

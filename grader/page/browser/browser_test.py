@@ -42,7 +42,7 @@ HOSTILE = "</title><script>console.error('ran')</script><b onclick=x> & \"quoted
 # Made by hand: the checks must see what is wrong.
 FAULTY = """<!doctype html><html><body><h1>a</h1><h1>b</h1><h4>skips</h4><main><p style="color: #999; width: 800px">pale and wide</p><p>2^28, 2^(d+1) and e_{b+1}, but <code>2^28</code></p>
 <button></button><img src="data:,"><a href="#nowhere">x</a><p id="twice"></p><p id="twice"></p>
-<svg width="90" height="30"><rect width="90" height="30" fill="#222"/><text y="20" fill="#333">dark</text></svg>
+<svg width="90" height="30"><rect width="90" height="30" fill="#222"/><text y="20" fill="#333" font-size="9">dark</text></svg>
 <svg width="90" height="30"><text y="20">over</text><text x="9" y="18">each other</text><text x="80" y="20">cut</text></svg>
 <p style="width: 3em; overflow: hidden; white-space: nowrap">Longer than its box</p><p hidden style="display: block">hidden</p>
 <div><div class="player"><input type="range" min="1" max="2" oninput="this.style.marginTop = 9 * this.value + 'px'"></div></div></main>
@@ -71,18 +71,9 @@ class Reports(unittest.TestCase):
         lab = result["labs"][0]
         task = lab["tasks"][0]
         lab["tasks"] = []
-        for verdict in [
-            "OK",
-            "WRONG_ANSWER",
-            "TIME_LIMIT",
-            "MEMORY_LIMIT",
-            "CRASH",
-            "COMPILE_ERROR",
-            "POLICY",
-            "SUSPECT",
-            "INFRA",
-            "NOT_IMPLEMENTED",
-        ]:
+        verdicts = "OK WRONG_ANSWER TIME_LIMIT MEMORY_LIMIT CRASH COMPILE_ERROR"
+        verdicts += " POLICY SUSPECT INFRA NOT_IMPLEMENTED"
+        for verdict in verdicts.split():
             one = json.loads(json.dumps(task)) | {
                 "verdict": verdict,
                 "title": f"{verdict.title()} {HOSTILE}"[:60],
@@ -117,7 +108,7 @@ class Reports(unittest.TestCase):
                     with self.subTest(report=name, width=width, dark=dark):
                         page.look(width, dark=dark)
                         checks = ["overflow", "contrast", "structure", "drawings", "cut", "formulas"]
-                        checks += ["players"] * (dark == (width == 768))
+                        checks += ["letters", *["players"] * (dark == (width == 768))]
                         for check in checks:
                             self.assertEqual(self.ask(page, check), [], check)
                         if self.shots:
@@ -179,6 +170,7 @@ class Reports(unittest.TestCase):
         self.assertEqual(len(self.ask(page, "drawings")), 2)
         self.assertEqual(len(self.ask(page, "cut")), 2)
         self.assertEqual(len(self.ask(page, "formulas")), 3)
+        self.assertEqual(len(self.ask(page, "letters")), 1)
         self.assertEqual(sum("heights" in one for one in self.ask(page, "players")), 1)
         complaints = " ".join(self.ask(page, "structure"))
         for part in (

@@ -122,6 +122,15 @@
     return complaints;
   },
 
+  // Letters of drawings can be read: in a page, or of a picture's file as wide as the window.
+  letters() {
+    return [...document.querySelectorAll('svg text')].map((e) => {
+      const svg = e.ownerSVGElement, natural = svg.viewBox.baseVal.width || svg.clientWidth;
+      const shown = svg === document.documentElement ? Math.max(innerWidth, parseFloat(svg.style.minWidth) || 0) : svg.getBoundingClientRect().width;
+      return [e.textContent, parseFloat(getComputedStyle(e).fontSize) * shown / natural];
+    }).filter(([, size]) => size > 0 && size < 10.99).map(([what, size]) => `${what}: letters of ${size} px`);
+  },
+
   // Powers and indices are set as such, outside of code: no 2^28, no e_{b+1}, no e_B; and no mark of Markdown is left in a table.
   formulas() {
     const complaints = [], texts = document.createTreeWalker(document, NodeFilter.SHOW_TEXT);

@@ -5,6 +5,7 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <bit>
 #include <set>
 #include <span>
 
@@ -60,7 +61,6 @@ Html lanes_of(const TraceStep& step) {
   const std::vector<TraceLaneRow> all = lane_rows(step);
   for (const TraceLaneRow& row : std::span(all).first(std::min(all.size(), kMax))) {
     const TraceLanes& a = row.each;
-    const auto count = [](std::uint32_t mask) { return __builtin_popcount(mask); };
     std::string boxes;
     for (int lane = 0; lane < 32; ++lane)
       boxes += fmt::format("<rect class=\"lane {}\" x=\"{}\" y=\"1\" width=\"7\" height=\"12\"/>",
@@ -68,8 +68,9 @@ Html lanes_of(const TraceStep& step) {
                            : (a.live >> lane & 1) != 0 ? "idle"
                                                        : "gone",
                            1 + 9 * lane);
-    std::string words =
-        a.diverged() ? fmt::format("{} of {} lanes", count(a.lanes), count(a.live)) : "all lanes";
+    std::string words = a.diverged()
+                            ? fmt::format("{} of {} lanes", std::popcount(a.lanes), std::popcount(a.live))
+                            : "all lanes";
     if (a.passes != 0) words += fmt::format(", bank conflicts: {} passes", a.passes);
     rows += fmt::format(
         "<li><span>{}</span> <svg class=\"lanes\" viewBox=\"0 0 290 14\" "

@@ -4,7 +4,7 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
-#include <bit>
+#include <map>
 #include <tuple>
 
 #include "trace/tables.hpp"
@@ -53,16 +53,23 @@ std::string threads_of(const TraceStep& step) {
 }
 
 std::string TraceLaneRow::where() const {
-  return fmt::format("line {}, {} {}", each.line, warps.size() == 1 ? "warp" : "warps", listed(warps));
+  const auto s = [](const auto& of) { return of.size() == 1 ? "" : "s"; };
+  return fmt::format("line{} {}, warp{} {}", s(lines), listed(lines), s(warps), listed(warps));
 }
 
 std::vector<TraceLaneRow> lane_rows(const TraceStep& step) {
-  const auto key = [](const TraceLanes& a) { return std::tuple(a.line, a.lanes, a.live, a.passes); };
+  const auto masks = [](const TraceLanes& a) { return std::tuple(a.lanes, a.live, a.passes); };
+  std::map<std::pair<std::uint32_t, decltype(masks({}))>, TraceLaneRow> at_lines;
+  for (const TraceLanes& a : step.lanes)
+    at_lines.try_emplace({a.line, masks(a)}, TraceLaneRow{a, {a.line}, {}})
+        .first->second.warps.insert(a.warp);
   std::vector<TraceLaneRow> rows;
-  for (const TraceLanes& a : step.lanes) {
-    auto row = std::ranges::find(rows, key(a), [&](const TraceLaneRow& r) { return key(r.each); });
-    if (row == rows.end()) row = rows.insert(row, {a, {}});
-    row->warps.insert(a.warp);
+  for (const auto& one : at_lines) {
+    const TraceLaneRow& row = one.second;
+    const auto same = std::ranges::find_if(rows, [&](const TraceLaneRow& r) {
+      return r.warps == row.warps && masks(r.each) == masks(row.each);
+    });
+    (same == rows.end() ? *rows.insert(same, row) : *same).lines.insert(row.each.line);
   }
   return rows;
 }

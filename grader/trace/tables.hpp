@@ -97,11 +97,11 @@ void choose(TraceView& view, const TraceChoice& choice);
 std::string title_of(const TraceTable& table);
 std::string moment_of(const TraceStep& step, bool with_line = true);
 std::string threads_of(const TraceStep& step);
-// The warps that access memory at a line with the same lanes and passes, as one row.
+// The warps that access memory with the same lanes and passes, as one row.
 struct TraceLaneRow {
-  TraceLanes each;  // without a warp of its own
-  std::set<std::uint32_t> warps;
-  std::string where() const;  // "line 81, warps 0 1"
+  TraceLanes each;  // without a warp and a line of its own
+  std::set<std::uint32_t> lines, warps = {};
+  std::string where() const;  // "lines 81 83, warps 0 1"
 };
 std::vector<TraceLaneRow> lane_rows(const TraceStep& step);
 

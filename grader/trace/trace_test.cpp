@@ -35,7 +35,8 @@ constexpr const char* kReport = R"json({
    "object": "s_data", "width": 4, "contents": "0300000001000000a5a5a5a5",
    "writes": [[0, 0, 0, 30, [["d_in", 0]]], [1, 0, 1, 30, [["d_in", 1]]]],
    "accesses": [[0, 0, 30, 3, 255, 0, 0], [0, 1, 30, 4294967295, 4294967295, 4, 1],
-                [0, 2, 30, 4294967295, 4294967295, 4, 1]]},
+                [0, 2, 30, 4294967295, 4294967295, 4, 1], [0, 1, 31, 4294967295, 4294967295, 4, 1],
+                [0, 2, 31, 4294967295, 4294967295, 4, 1]]},
   {"launch": 0, "block": 0, "after": "barrier", "file": "/x/fold.cu", "line": 31,
    "object": "s_data", "width": 4, "contents": "0300000001000000a5a5a5a5", "writes": [[0, 0, 0, 30, []]]},
   {"launch": 0, "block": null, "after": "launch", "object": "d_out", "width": 4, "contents": "04000000",
@@ -193,7 +194,7 @@ TEST(TraceHtml, HasStepsSourceLinesAndActiveLanes) {
   EXPECT_THAT(page, HasSubstr("2 of 8 lanes"));
   EXPECT_THAT(page, HasSubstr("bank conflicts: 4 passes"));
   EXPECT_THAT(page, HasSubstr("<ol class=\"steps\">"));
-  EXPECT_THAT(page, HasSubstr("<span>line 30, warps 1 2</span>")) << "equal warps share a row";
+  EXPECT_THAT(page, HasSubstr("<span>lines 30 31, warps 1 2</span>")) << "equal rows are one";
 }
 
 TEST(TraceHtml, LeavesOutMarksOfAuthors) {

@@ -106,9 +106,7 @@ class Slicer {
 }  // namespace
 
 std::string quote(const SourceLine& source_line, const std::string& file, std::uint32_t line) {
-  constexpr std::size_t kLongest = 68;
-  const std::string text = Slicer(source_line, file).statement(line);
-  return text.size() <= kLongest ? text : text.substr(0, kLongest - 2) + "…";
+  return Slicer(source_line, file).statement(line);
 }
 
 std::vector<std::string> slice_of(const SourceLine& source_line, const std::string& file, std::uint32_t line,

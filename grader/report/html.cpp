@@ -93,8 +93,8 @@ Html case_list(const TaskResult& task) {
                        page::table(t));
 }
 
-// The elements around the first wrong one.
-Html first_difference(const lab::Mismatch& m) {
+// The elements around the first wrong one, whose values then need not be said once more.
+Html take_first_difference(lab::Mismatch& m) {
   page::Table t{.caption = m.buffer + " around the first wrong element",
                 .columns = {{text("Index"), true}, {text("Expected"), true}, {text("Got"), true}}};
   for (std::size_t i = 0; i < m.near_expected.size() && i < m.near_got.size(); ++i) {
@@ -104,18 +104,20 @@ Html first_difference(const lab::Mismatch& m) {
                       {text(m.near_expected[i]), tone},
                       {text(m.near_got[i]), tone}});
   }
-  return t.rows.empty() ? Html{} : page::table(t);
+  if (t.rows.empty()) return {};
+  m.expected.clear(), m.got.clear();
+  return page::table(t);
 }
 
 Html failure_view(const lab::Failure& failure) {
   Html out;
-  lab::Failure without_source = failure;
-  without_source.source.clear();
-  const std::string why = why_text(without_source);
+  lab::Failure rest = failure;  // what is not shown apart
+  rest.source.clear();
+  const std::string why = why_text(rest);
   for (const std::string_view line : lines_of(why)) out += page::paragraph(text(line));
   if (!failure.source.empty()) out += page::code_block(failure.source, "The line of the cause");
-  if (failure.mismatch) out += first_difference(*failure.mismatch);
-  out += page::code_block(what_text(failure), "First wrong element and command");
+  if (rest.mismatch) out += take_first_difference(*rest.mismatch);
+  out += page::code_block(what_text(rest), "First wrong element and command");
   std::string printed;
   for (const std::string& line : failure.printed) printed += line + "\n";
   if (!printed.empty()) out += page::details(text("What it printed"), page::code_block(printed, "Output"));

@@ -134,7 +134,10 @@ class Recorder final : public sim::Attachment, public sim::Observer {
     std::uint64_t count;
     std::uint32_t width;
     std::uint64_t start;  // in shared memory, in bytes
-    NLOHMANN_DEFINE_TYPE_INTRUSIVE(Array, name, launch, block, count, width, start)
+    friend void to_json(Json& json, const Array& a) {
+      json = {{"name", a.name},   {"launch", a.launch}, {"block", a.block},
+              {"count", a.count}, {"width", a.width},   {"start", a.start}};
+    }
   };
   struct Where {
     std::uint32_t line = 0, ptx_index = 0, mask = 0;

@@ -14,13 +14,8 @@ namespace course::grader::page {
 namespace {
 
 const char* class_of(Tone tone) {
-  switch (tone) {
-    case Tone::quiet: return "quiet";
-    case Tone::good: return "good";
-    case Tone::fair: return "fair";
-    case Tone::bad: return "bad";
-    default: return "";
-  }
+  constexpr const char* kClasses[] = {"", "quiet", "good", "fair", "bad"};
+  return kClasses[static_cast<std::size_t>(tone)];
 }
 
 Html headed(int level, std::string_view title, const Html& content, const Html& beside_title) {

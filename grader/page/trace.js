@@ -57,10 +57,7 @@
       said.setAttribute('aria-live', timer ? 'off' : 'polite');
     }
     const stop = () => set(0);
-    const go = (k) => {
-      stop();
-      show(k);
-    };
+    const go = (k) => { stop(); show(k); };
     function start() {
       if (at === last) show(0);
       set(PAUSE, () => (at + 1 < last ? show(at + 1) : go(last)));

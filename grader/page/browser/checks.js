@@ -154,6 +154,9 @@
       if (/hidden|clip/.test(overflowX) && e.scrollWidth > e.clientWidth + 1) complaints.push(`${name(e)} is cut on the right`);
       if (/hidden|clip/.test(overflowY) && e.scrollHeight > e.clientHeight + 1) complaints.push(`${name(e)} is cut below`);
     }
+    const range = document.createRange();
+    for (const e of root.querySelectorAll('th[scope=col]')) // a word of a head is in one line
+      if (range.selectNodeContents(e) ?? (range.getClientRects().length > 1 && /^\S+$/.test(e.textContent))) complaints.push(`${name(e)} is broken`);
     return complaints;
   },
 

@@ -303,11 +303,8 @@ class Slides(unittest.TestCase):
             for row in rows.values():
                 text = [span for span in row if span["text"].strip(slides.MARKS + " ")]
                 # A line of code begins at the margin, and no other letters are in it.
-                if (
-                    text
-                    and min(span["bbox"][0] for span in row) < 29
-                    and all("Mono" in s["font"] for s in text)
-                ):
+                at_margin = min(span["bbox"][0] for span in row) < 29
+                if text and at_margin and all("Mono" in s["font"] for s in text):
                     code_rows += 1
                     size = round(min(s["size"] for s in text))
                     step = re.match(r"(.*) \(\d/\d\)$", spans[0]["text"])

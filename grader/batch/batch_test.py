@@ -580,13 +580,6 @@ class Ingest(InFolder):
         )
         self.assertIn("can't be unpacked", taken["bob", "scan"].refused)
 
-    def test_several_files_of_one_student(self):
-        self.put("lovelace_1_10_scan.cu", "s")
-        self.put("lovelace_LATE_1_11_reduction.cu", "r")
-        taken, _ = self.take()
-        self.assertEqual([taken["lovelace_1", lab].source for lab in ("scan", "reduction")], [b"s", b"r"])
-        self.assertTrue(taken["lovelace_1", "reduction"].late)
-
     def test_every_entry_has_a_row_and_a_reason(self):
         inner = make_class.zipped([("scan.cu", b"s")])
         deep = "/".join(["d"] * 60)
@@ -826,21 +819,23 @@ submission_13:
             "lovelaceada_40012_77_scan.cu",
             "ngbob_LATE_40013_78_scan-2.cu",
             "ngbob_LATE_40013_79_notes.pdf",
+            "ngbob_40013_81_reduction.cu",
             "öz李_40014_80_scan.zip",
             "diazcy_40015_text.html",
         ):
             data = make_class.zipped([("scan.cu", b"z")]) if name.endswith("zip") else name
             self.put(name, data)
         taken, _ = self.take()
-        found = {student: (one.source is not None, one.late) for (student, _), one in taken.items()}
-        self.assertEqual(
-            found,
+        found = {key: (one.source is not None, one.late) for key, one in taken.items()}
+        self.assertLessEqual(
             {
-                "lovelaceada_40012": (True, False),
-                "ngbob_40013": (True, True),
-                "öz李_40014": (True, False),
-                "diazcy_40015": (False, False),
-            },
+                ("lovelaceada_40012", "scan"): (True, False),
+                ("ngbob_40013", "scan"): (True, True),
+                ("ngbob_40013", "reduction"): (True, False),
+                ("öz李_40014", "scan"): (True, False),
+                ("diazcy_40015", "scan"): (False, False),
+            }.items(),
+            found.items(),
         )
 
     def commit(self, student, text, when, *more):
@@ -1106,17 +1101,9 @@ echo 7
             grep -v "to grade\\|Timing the CPU\\|running" <<< "$first"
             mkdir "${1%/*}/copy" && cp "$1/gradebook.sqlite" "${1%/*}/copy"
         """
+        shell = ["unshare", "-m" if os.geteuid() == 0 else "-rm", "bash", "-c", script, "bash"]
         done = subprocess.run(
-            [
-                "unshare",
-                "-m" if os.geteuid() == 0 else "-rm",
-                "bash",
-                "-c",
-                script,
-                "bash",
-                str(self.out),
-                *self.command("--jobs", "1"),
-            ],
+            [*shell, str(self.out), *self.command("--jobs", "1")],
             env=self.environment,
             capture_output=True,
             text=True,
@@ -1186,12 +1173,7 @@ echo 7
         calm = compare_class.grades(self.folder / "calm/gradebook.sqlite")
         random_ = random.Random(4)
         for _ in range(8):
-            run = subprocess.Popen(
-                self.command("--seed", "7"),
-                env=self.environment,
-                stdout=subprocess.DEVNULL,
-                stderr=subprocess.DEVNULL,
-            )
+            run = self.start("--seed", "7")
             time.sleep(random_.uniform(0.05, 0.9))
             run.send_signal(signal.SIGKILL)
             run.wait()
@@ -1201,11 +1183,15 @@ echo 7
         self.assertEqual(list((self.out / "work").iterdir()), [])
         self.assertEqual([path for path in self.out.glob("**/*") if path.name.endswith(".tmp")], [])
 
+    def start(self, *more):
+        nowhere = subprocess.DEVNULL
+        run = subprocess.Popen(self.command(*more), env=self.environment, stdout=nowhere, stderr=nowhere)
+        self.addCleanup(run.kill)
+        return run
+
     def test_workers_die_with_it(self):
         self.put("in/endless/reduction.cu", "// hang\n")
-        run = subprocess.Popen(
-            self.command(), env=self.environment, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
-        )
+        run = self.start()
         self.wait_for(lambda: any("grade-one" in line for line in processes_that_name(str(self.out))))
         run.kill()
         run.wait()
@@ -1241,10 +1227,7 @@ echo 7
 
     def test_one_at_a_time(self):
         self.put("in/endless/reduction.cu", "// hang\n")
-        run = subprocess.Popen(
-            self.command(), env=self.environment, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
-        )
-        self.addCleanup(run.kill)
+        run = self.start()
         self.wait_for((self.out / book.NAME).exists)  # it has the lock before
         self.assertIn("in use", self.grade(code=1))
         run.kill()

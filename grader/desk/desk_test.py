@@ -323,9 +323,8 @@ class Desk(InFolder):
 
     def someone_without_submissions(self):
         """One student more in the roster, and in Canvas's gradebook."""
-        text = (self.term.folder / "class.toml").read_text()
         self.put("term.graded/extra.csv", "id,name,email,section\nquiet,Quiet One,quiet@x.org,\n")
-        self.put("term.graded/class.toml", text.replace('"canvas.csv"', '"extra.csv", "canvas.csv"'))
+        self.edit(('"canvas.csv"', '"extra.csv", "canvas.csv"'))
         with open(self.term.folder / "canvas.csv", encoding="utf-8-sig", newline="") as file:
             rows = list(csv.reader(file))
         rows.append([{"Student": "One, Quiet", "SIS User ID": "quiet"}.get(head, "") for head in rows[0]])
@@ -336,9 +335,8 @@ class Desk(InFolder):
     def test_a_lab_that_is_not_due_yet_is_empty_and_not_zero(self):
         student = self.someone_without_submissions()
         self.desk("grades", "term.graded")
-        text = (self.term.folder / "class.toml").read_text()
         later = (datetime.datetime.now() + datetime.timedelta(days=2)).strftime("%Y-%m-%dT%H:%M:%S")
-        self.put("term.graded/class.toml", re.sub(r"(\[labs.scan\]\ndue = )\S+", rf"\g<1>{later}", text))
+        self.edit((r"(\[labs.scan\]\ndue = )\S+", rf"\g<1>{later}"))
         self.desk("export", "term.graded", "--csv", "out.csv", "--moodle", "m.csv")
         row = rows_of(self.folder / "out.csv", "id")[student]
         self.assertEqual((row["scan"], row["scan bonus"], row["scan status"]), ("", "", "not due"))
@@ -359,14 +357,14 @@ class Desk(InFolder):
     def test_until_late_days_are_over_nothing_is_missing(self):
         student = self.someone_without_submissions()
         self.desk("grades", "term.graded")
-        text = (self.term.folder / "class.toml").read_text()
         earlier = (datetime.datetime.now() - datetime.timedelta(days=1)).strftime("%Y-%m-%dT%H:%M:%S")
-        text = re.sub(r"(\[labs.scan\]\ndue = )\S+", rf"\g<1>{earlier}", text)
-        text = re.sub(r"slip_days = \d", "slip_days = 0", text)
+        self.edit(
+            (r"(\[labs.scan\]\ndue = )\S+", rf"\g<1>{earlier}"), (r"(?<=\n)slip_days = \d", "slip_days = 0")
+        )
         for days, status in ((3, "not due"), (0, "missing")):
-            self.put("term.graded/class.toml", re.sub(r"most_days = \d+", f"most_days = {days}", text))
+            self.edit((r"most_days = \d+", f"most_days = {days}"))
             self.desk("grades", "term.graded")
-            self.assertEqual(make_term.finals(self.term.folder)[student]["scan"]["status"], status)
+            self.assertEqual(self.final(student, "scan")["status"], status)
 
     def test_who_is_excused_has_no_zero_and_a_total(self):
         student = self.someone_without_submissions()
@@ -437,20 +435,13 @@ class Desk(InFolder):
             )
 
     def test_an_override_decides_about_the_bonus(self):
-        student = next(
-            one["id"]
-            for one in self.term.students
-            if self.final_after_grading(one["id"], "scan")["bonus"] and one["id"] != "s003"
-        )
+        self.desk("grades", "term.graded")
+        has_bonus = [one["id"] for one in self.term.students if self.final(one["id"], "scan")["bonus"]]
+        student = next(one for one in has_bonus if one != "s003")
         self.settings(f'[[overrides]]\nstudent = "{student}"\nlab = "scan"\npoints = 60\nreason = "x"\n')
         self.desk("grades", "term.graded")
         final = self.final(student, "scan")
         self.assertEqual((final["points"], final["bonus"]), (60, 0))
-
-    def final_after_grading(self, student, lab):
-        if not self.sql("SELECT 1 FROM finals"):
-            self.desk("grades", "term.graded")
-        return self.final(student, lab)
 
     def test_who_came_late_is_excused_from_past_labs_by_one_entry(self):
         student = self.someone_without_submissions()
@@ -550,12 +541,7 @@ class Desk(InFolder):
         ]
         student, lab = late[0]
         before = self.final(student, lab)
-        with open(self.term.folder / "class.toml", encoding="utf-8") as file:
-            text = file.read()
-        self.put(
-            "term.graded/class.toml",
-            text.replace("[aliases]", f"[labs.{lab}.late]\npercent_per_day = 0\n[aliases]", 1),
-        )
+        self.edit((r"\[aliases\]", f"[labs.{lab}.late]\npercent_per_day = 0\n[aliases]"))
         self.desk("grades", "term.graded")
         after = self.final(student, lab)
         self.assertEqual(after["status"], "late")
@@ -578,8 +564,7 @@ class Desk(InFolder):
 
     def test_texts_of_students_are_harmless(self):
         self.put("term.graded/evil.csv", f'id,name,email,section\nevil,"{HOSTILE}",=1+1@x,\n')
-        text = (self.term.folder / "class.toml").read_text()
-        self.put("term.graded/class.toml", text.replace('"canvas.csv"', '"evil.csv", "canvas.csv"'))
+        self.edit(('"canvas.csv"', '"evil.csv", "canvas.csv"'))
         self.desk("export", "term.graded", "--csv", "out.csv")
         self.assertNotRegex((self.folder / "out.csv").read_text(), r"(?m)(^|,)\"?=")
         self.desk("feedback", "term.graded", "--out", "feedback")
@@ -591,11 +576,7 @@ class Desk(InFolder):
         importer): grades by Canvas's id and column, and the assignments that it would create."""
         data = path.read_bytes()
         lines = data.decode("utf-8-sig").splitlines()
-        delimiter = (
-            ";"
-            if sum(line.count(";") for line in lines[:2]) > sum(line.count(",") for line in lines[:2])
-            else ","
-        )
+        delimiter = max(",;", key="".join(lines[:2]).count)
         heads, *rows = csv.reader(lines, delimiter=delimiter, strict=True)
         names = ["LastName", "FirstName"] if heads[0] == "LastName" else ["Student"]
         fixed = {*names, "ID", "SIS User ID", "SIS Login ID", "Section"}
@@ -610,13 +591,8 @@ class Desk(InFolder):
                 self.assertTrue(all(re.fullmatch(r"[\d.]+", about[column]) for column in columns))
                 continue
             for column in columns:
-                value = about[column]
-                value = (
-                    value
-                    if value in ("", "EX")
-                    else float(re.sub(r"[,.](?=.*[,.])", "", value).replace(",", "."))
-                )
-                grades[about["ID"], column] = value
+                value = re.sub(r"[,.](?=.*[,.])", "", about[column]).replace(",", ".")
+                grades[about["ID"], column] = value if value in ("", "EX") else float(value)
         return grades, [column for column in columns if column not in assignments]
 
     def test_canvas_imports_what_was_exported(self):
@@ -655,13 +631,8 @@ class Desk(InFolder):
                 for number, student in (("1001", "s003"), ("1002", "s004")):
                     for lab in make_term.LABS:
                         final = self.final(student, lab)
-                        right = (
-                            "EX"
-                            if final["status"] == "excused"
-                            else ""
-                            if final["points"] is None
-                            else final["points"]
-                        )
+                        known = "" if final["points"] is None else final["points"]
+                        right = "EX" if final["status"] == "excused" else known
                         self.assertEqual(grades[number, "Lab 1 (4711)" if lab == "reduction" else lab], right)
 
     def test_moodle_and_gradescope_import_what_was_exported(self):
@@ -695,18 +666,8 @@ class Desk(InFolder):
         self.assertIn("Run ./lab grade-all first", self.desk("grades", "nothing", code=1))
         self.assertIn("--canvas-from", self.desk("export", "term.graded", "--canvas", "x.csv", code=1))
         self.assertIn("Name a table", self.desk("export", "term.graded", code=1))
-        self.assertIn(
-            "not Canvas's gradebook",
-            self.desk(
-                "export",
-                "term.graded",
-                "--canvas",
-                "x.csv",
-                "--canvas-from",
-                "term.graded/moodle.csv",
-                code=1,
-            ),
-        )
+        other = "export term.graded --canvas x.csv --canvas-from term.graded/moodle.csv"
+        self.assertIn("not Canvas's gradebook", self.desk(*other.split(), code=1))
 
 
 if __name__ == "__main__":

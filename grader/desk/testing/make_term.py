@@ -169,19 +169,8 @@ class Term:
 
     def make_students(self, n):
         firsts = "Ada Bob Chloé Dmitri 李 Eve Fay Gül Hana Ivo José Kim Lou Max Nia Ole Pia Quy".split()
-        lasts = [
-            "Lovelace",
-            "O'Neil",
-            "Müller",
-            "de la Cruz",
-            "Tanaka",
-            "Smith-Jones",
-            "Öz",
-            "Ng",
-            "Iyer",
-            "Brown",
-        ]
-        lasts += ["Costa", "Diaz", "Evans", "Fox", "Gray", "Hill", "Ito"]
+        lasts = "Lovelace,O'Neil,Müller,de la Cruz,Tanaka,Smith-Jones,Öz,Ng,Iyer,Brown,Costa,Diaz,Evans,Fox"
+        lasts = f"{lasts},Gray,Hill,Ito".split(",")
         for i in range(n):
             first, last = (
                 ("Kim", "Lee")

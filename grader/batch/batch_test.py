@@ -1141,7 +1141,6 @@ echo 7
             "id": "one",
             "title": "One",
             "bonus": False,
-            "baseline": "one_thread",
             "correctness_points": 70,
             "efficiency": [],
             "speedup": [],

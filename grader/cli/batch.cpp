@@ -101,8 +101,7 @@ json asked_of(const lab::Manifest& manifest) {
     tasks.push_back({task.id, !task.efficiency.empty(), !task.speedup.empty(), task.reference_us});
   }
   for (const lab::Task& rung : manifest.further_rungs) tasks.push_back({rung.id});
-  for (const lab::CpuTime& time : manifest.cpu_times)
-    times.push_back({time.task, time.case_name, time.one_thread_us, time.all_cores_us});
+  for (const lab::CpuTime& time : manifest.cpu_times) times.push_back({time.task, time.case_name, time.us});
   return {{"tasks", tasks}, {"cpu_times", times}};
 }
 

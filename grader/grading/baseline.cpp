@@ -124,9 +124,8 @@ BaselineTimer::BaselineTimer(const std::string& kept_in, std::function<void()> b
   try {
     for (const auto& [key, all] : kept.items()) {
       for (const json& one : all) {
-        Known known{
-            one.at("digest"), {one.at("one_thread_us"), one.at("all_cores_us")}, one.at("tasks"), true};
-        if (is_stable(known.times.one_thread_us)) known_[key].push_back(std::move(known));
+        Known known{one.at("digest"), one.at("one_thread_us"), one.at("tasks"), true};
+        if (is_stable(known.us)) known_[key].push_back(std::move(known));
       }
     }
   } catch (const json::exception&) {
@@ -139,11 +138,8 @@ void BaselineTimer::keep() const {
   json out = json::object();
   for (const auto& [key, all] : known_) {
     for (const Known& one : all) {
-      if (!one.kept && !is_stable(one.times.one_thread_us)) continue;
-      out[key].push_back({{"digest", one.digest},
-                          {"one_thread_us", one.times.one_thread_us},
-                          {"all_cores_us", one.times.all_cores_us},
-                          {"tasks", one.tasks}});
+      if (!one.kept && !is_stable(one.us)) continue;
+      out[key].push_back({{"digest", one.digest}, {"one_thread_us", one.us}, {"tasks", one.tasks}});
     }
   }
   // Without a cache the grader still works; it times the CPU in every run.
@@ -159,49 +155,42 @@ void BaselineTimer::keep() const {
   std::filesystem::remove(beside, ignored);
 }
 
-BaselineTimes BaselineTimer::time(const lab::Problem& problem, const lab::Task& task, const lab::Case& c,
-                                  std::uint64_t seed, int runs) {
+std::vector<double> BaselineTimer::time(const lab::Problem& problem, const lab::Task& task,
+                                        const lab::Case& c, std::uint64_t seed, int runs) {
   std::vector<Known>& known = known_[key_of(problem, c, problem.shape(task, c), seed)];
-  const auto has_enough = [runs](const Known& one) {
-    return one.kept || std::ssize(one.times.all_cores_us) >= runs;
-  };
+  const auto has_enough = [runs](const Known& one) { return one.kept || std::ssize(one.us) >= runs; };
   const auto timed =
       std::ranges::find_if(known, [&](const Known& one) { return one.tasks.contains(task.id); });
-  if (timed != known.end() && has_enough(*timed)) return timed->times;
+  if (timed != known.end() && has_enough(*timed)) return timed->us;
   if (before_timing_) before_timing_();
   // As in lab::Session.
   const std::vector<lab::HostBuffer> inputs = lab::inputs_of(problem, task, c, seed_for(seed, c.name));
   std::vector<lab::HostBuffer> outputs = lab::buffers_of(problem.shape(task, c).outputs);
 
-  const auto run_once = [&](lab::Baseline which) {
+  const auto run_once = [&] {
     const auto begin = std::chrono::steady_clock::now();
     const double cpu_begin = thread_cpu_us();
-    problem.baseline(task, c, inputs, outputs, which);
+    problem.baseline(task, c, inputs, outputs);
     const double cpu = thread_cpu_us() - cpu_begin;
     const double wall =
         std::chrono::duration<double, std::micro>(std::chrono::steady_clock::now() - begin).count();
-    return which == lab::Baseline::one_thread ? std::min(cpu, wall) : wall;
+    return std::min(cpu, wall);
   };
 
   // The untimed run also shows whether the same computation has already been timed for another task.
-  run_once(lab::Baseline::one_thread);
+  run_once();
   const std::uint64_t digest = digest_of(outputs);
   auto one = std::ranges::find(known, digest, &Known::digest);
   if (one == known.end()) one = known.insert(known.end(), Known{digest, {}, {}});
   changed_ = one->tasks.emplace(task.id).second || changed_;
-  BaselineTimes& times = one->times;
-  if (has_enough(*one)) return times;
+  std::vector<double>& us = one->us;
+  if (has_enough(*one)) return us;
   const auto begin = std::chrono::steady_clock::now();
   const auto in_time = [&] {
     return std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count() < kMaxSeconds;
   };
-  for (auto i = std::ssize(times.one_thread_us); i < runs || (!is_stable(times.one_thread_us) && in_time());
-       ++i)
-    times.one_thread_us.push_back(run_once(lab::Baseline::one_thread));
-  run_once(lab::Baseline::all_cores);
-  while (std::ssize(times.all_cores_us) < runs)
-    times.all_cores_us.push_back(run_once(lab::Baseline::all_cores));
-  return times;
+  while (std::ssize(us) < runs || (!is_stable(us) && in_time())) us.push_back(run_once());
+  return us;
 }
 
 }  // namespace course::grader

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// CPU baselines on one thread and on all cores, timed in this process on items like those of the speedup
+// CPU baselines, on one thread, timed in this process on items like those of the speedup
 // case. No other work of the grader may run at that time. Tasks with the same case, shape and result share
 // the times. Other activity on the machine can only increase a time, even CPU time (cold caches after a
 // context switch, a shared core, new pages). So the lowest time counts, and the runs are repeated until the
@@ -23,10 +23,6 @@ double median(std::vector<double> values);
 // The median absolute deviation from the median.
 double spread(const std::vector<double>& values);
 
-struct BaselineTimes {
-  std::vector<double> one_thread_us, all_cores_us;
-};
-
 constexpr int kBaselineRuns = 25;
 // The inputs of baselines are always the same, so that the seed of a run does not influence its points.
 constexpr std::uint64_t kBaselineSeed = 0xba5e;
@@ -39,7 +35,7 @@ bool is_stable(const std::vector<double>& times);
 
 // Times measured earlier, by "lab/task/case". They are the same for all submissions of a class, so that the
 // machine's load does not influence points.
-using KnownBaselines = std::map<std::string, BaselineTimes>;
+using KnownBaselines = std::map<std::string, std::vector<double>>;
 std::string baseline_key(const lab::Problem& problem, const lab::Task& task, const lab::Case& c);
 
 // The recorded times that count instead of measured ones: on the simulator only. nullptr if there are none.
@@ -58,17 +54,17 @@ class BaselineTimer {
   // Writes new stable times to the file.
   void keep() const;
 
-  // Times both baselines, each after one untimed run: `runs` times each, and the one on one thread until its
-  // times are stable, for at most kMaxSeconds. Times of earlier calls for this task, or for one that
+  // Times the baseline after one untimed run: at least `runs` times, and until the times are stable, for at
+  // most kMaxSeconds. Times of earlier calls for this task, or for one that
   // computes the same, are included; nothing is added to times from the file.
   static constexpr double kMaxSeconds = 5;
-  BaselineTimes time(const lab::Problem& problem, const lab::Task& task, const lab::Case& c,
-                     std::uint64_t seed, int runs = kBaselineRuns);
+  std::vector<double> time(const lab::Problem& problem, const lab::Task& task, const lab::Case& c,
+                           std::uint64_t seed, int runs = kBaselineRuns);
 
  private:
   struct Known {
-    std::uint64_t digest;  // digest of the one-thread baseline's outputs
-    BaselineTimes times;
+    std::uint64_t digest;  // of the outputs
+    std::vector<double> us;
     std::set<std::string, std::less<>> tasks;  // that are known to compute this
     bool kept = false;
   };

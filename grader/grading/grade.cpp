@@ -214,17 +214,15 @@ class Grading {
   // With the recorded times of the modelled computer, those of the class, or times of this CPU.
   void fill_baseline(Timing& timing, const Unit& unit, const lab::Case& c, int runs) {
     if (const auto* recorded = recorded_cpu_time(*unit.problem, *unit.task, c, unit.context.device)) {
-      timing.one_thread_us = recorded->one_thread_us;
-      timing.all_cores_us = recorded->all_cores_us;
+      timing.cpu_us = recorded->us;
       return;
     }
-    const BaselineTimes times = baseline_of(unit, c, runs);
-    timing.one_thread_us = lowest(times.one_thread_us);
-    timing.all_cores_us = std::min(lowest(times.all_cores_us), timing.one_thread_us);
-    timing.baseline_runs = static_cast<int>(times.one_thread_us.size());
+    const std::vector<double> us = baseline_of(unit, c, runs);
+    timing.cpu_us = lowest(us);
+    timing.baseline_runs = static_cast<int>(us.size());
   }
 
-  BaselineTimes baseline_of(const Unit& unit, const lab::Case& c, int runs) {
+  std::vector<double> baseline_of(const Unit& unit, const lab::Case& c, int runs) {
     if (options_.baselines != nullptr) {
       const auto known = options_.baselines->find(baseline_key(*unit.problem, *unit.task, c));
       if (known != options_.baselines->end()) return known->second;
@@ -235,7 +233,7 @@ class Grading {
   static bool near_a_tier(const lab::Task& task, const Timing& timing) {
     constexpr double kNear = 0.05;
     return std::ranges::any_of(task.speedup, [&](const lab::SpeedupTier& tier) {
-      return std::abs(timing.speedup_over(task.baseline) / tier.speedup - 1) < kNear;
+      return std::abs(timing.speedup() / tier.speedup - 1) < kNear;
     });
   }
 

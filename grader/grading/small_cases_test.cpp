@@ -27,7 +27,7 @@ TEST(SmallCasesOfAllLabs, HaveRightAnswersAndAreFoundByName) {
           if (c.n > kMaxItems) break;
           const std::vector<HostBuffer> inputs = inputs_of(*problem, task, c, 1);
           std::vector<HostBuffer> outputs = buffers_of(problem->shape(task, c).outputs, kPoison);
-          problem->baseline(task, c, inputs, outputs, Baseline::one_thread);
+          problem->baseline(task, c, inputs, outputs);
           EXPECT_FALSE(problem->check(task, c, inputs, outputs)) << task.id << " " << c.name;
           ++n_tried;
           if (c.n > 2) continue;
@@ -55,7 +55,7 @@ TEST(DrawnCasesOfAllLabs, HaveRightAnswersAndAreFoundByName) {
           if (seed > 1) continue;  // references take time
           const std::vector<HostBuffer> inputs = inputs_of(*problem, task, c, 1);
           std::vector<HostBuffer> outputs = buffers_of(problem->shape(task, c).outputs, kPoison);
-          problem->baseline(task, c, inputs, outputs, Baseline::one_thread);
+          problem->baseline(task, c, inputs, outputs);
           EXPECT_FALSE(problem->check(task, c, inputs, outputs)) << task.id << " " << c.name;
         }
       }

@@ -31,8 +31,8 @@ class WithItems : public Problem {
     return lab_.check(task, c, inputs, outputs);
   }
   void baseline(const Task& task, const Case& c, std::span<const HostBuffer> inputs,
-                std::span<HostBuffer> outputs, lab::Baseline which) const override {
-    lab_.baseline(task, c, inputs, outputs, which);
+                std::span<HostBuffer> outputs) const override {
+    lab_.baseline(task, c, inputs, outputs);
   }
   lab::Ideal ideal(const Task& task, const Case& c) const override { return lab_.ideal(task, c); }
   Case example(const Task& task, std::uint64_t n) const override { return lab_.example(task, n); }

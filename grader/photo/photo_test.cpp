@@ -99,7 +99,7 @@ TEST(PhotoFiles, AreMadeSmallerByMeans) {
 lab::Outcome on_cpu(const lab::Problem& problem, const lab::Task& task, const lab::Case& c) {
   const std::vector<lab::HostBuffer> inputs = lab::inputs_of(problem, task, c, 1);
   std::vector<lab::HostBuffer> outputs = lab::buffers_of(problem.shape(task, c).outputs, std::byte{0xA5});
-  problem.baseline(task, c, inputs, outputs, lab::Baseline::one_thread);
+  problem.baseline(task, c, inputs, outputs);
   lab::Outcome outcome;
   outcome.verdict = problem.check(task, c, inputs, outputs) ? lab::Verdict::wrong_answer : lab::Verdict::ok;
   return outcome;

@@ -34,11 +34,6 @@ Tone tone_of(const TaskResult& task) {
   return tone_of(task.verdict, task.points == task.max_points);
 }
 
-std::string speedup_over(const TaskResult& task, lab::Baseline which) {
-  const bool known = task.timing && task.speedup && task.timing->speedup_over(which) > 0;
-  return known ? fmt::format("{:.1f}×", task.timing->speedup_over(which)) : "–";
-}
-
 Cell points_cell(int points, int max_points) {
   return {text(fmt::format("{}/{}", points, max_points))};
 }
@@ -59,8 +54,7 @@ Html score_table(const LabResult& lab, bool modelled) {
       std::ranges::any_of(lab.tasks, [](const TaskResult& task) { return task.timing && task.speedup; });
   if (has_speedups)
     t.columns.push_back(
-        {text(modelled ? "Modelled speedup over 1 thread / all cores" : "Speedup over 1 thread / all cores"),
-         true});
+        {text(modelled ? "Modelled speedup over one CPU thread" : "Speedup over one CPU thread"), true});
   for (const TaskResult& task : lab.tasks) {
     t.rows.push_back({{page::raw("<a href=\"") + text(task.section) + page::raw("\">") + text(task.title) +
                        page::raw("</a>") +
@@ -68,8 +62,8 @@ Html score_table(const LabResult& lab, bool modelled) {
                       points_cell(task.points, task.max_points),
                       {text(lab::name_of(task.verdict)), tone_of(task)}});
     if (has_speedups)
-      t.rows.back().push_back({text(speedup_over(task, lab::Baseline::one_thread) + " / " +
-                                    speedup_over(task, lab::Baseline::all_cores))});
+      t.rows.back().push_back(
+          {text(task.timing && task.speedup ? fmt::format("{:.1f}×", *task.speedup) : "–")});
   }
   t.foot.push_back({{text("Total")}, points_cell(lab.points, lab.max_points), {}});
   if (has_speedups) t.foot.back().emplace_back();

@@ -30,7 +30,7 @@ Tried tried(const lab::Problem& problem, const lab::Task& task, const lab::Case&
   Tried t;
   t.inputs = lab::inputs_of(problem, task, c, 1);
   t.outputs = lab::buffers_of(problem.shape(task, c).outputs, lab::kPoison);
-  problem.baseline(task, c, t.inputs, t.outputs, lab::Baseline::one_thread);
+  problem.baseline(task, c, t.inputs, t.outputs);
   return t;
 }
 

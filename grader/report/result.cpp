@@ -27,14 +27,8 @@ const char* name_of(lab::DeviceKind device) {
   return device == lab::DeviceKind::gpu ? "gpu" : "sim";
 }
 
-const char* name_of(lab::Baseline baseline) {
-  return baseline == lab::Baseline::one_thread ? "one_thread" : "all_cores";
-}
-
-double Timing::speedup_over(lab::Baseline which) const {
-  const double baseline = which == lab::Baseline::one_thread ? one_thread_us : all_cores_us;
-  if (!(kernel_us > 0) || !(baseline > 0)) return 0;
-  return baseline / kernel_us;
+double Timing::speedup() const {
+  return kernel_us > 0 && cpu_us > 0 ? cpu_us / kernel_us : 0;
 }
 
 std::string utc_now() {

@@ -23,7 +23,6 @@ namespace course::grader {
 enum class Stage : std::uint8_t { correctness, checks, efficiency, speedup };
 const char* name_of(Stage stage);
 const char* name_of(lab::DeviceKind device);
-const char* name_of(lab::Baseline baseline);
 
 // One executed case.
 struct CaseRecord {
@@ -57,8 +56,8 @@ struct TierScore {
   int max_points = 0;
 };
 
-// The times from which a speedup is computed, all of one case: medians, and the lowest times of the CPU
-// baselines. `samples`: the single runs while they are collected (not reported).
+// The times from which a speedup is computed, all of one case: medians, and the lowest time of the CPU
+// baseline. `samples`: the single runs while they are collected (not reported).
 struct Timing {
   struct Samples {
     std::vector<double> kernel_us, clock_us, events_us;
@@ -67,15 +66,13 @@ struct Timing {
   std::string case_name;
   bool modelled = false;  // kernel_us is modelled by the simulator, not measured
   double kernel_us = 0;
-  double spread_us = 0;      // median absolute deviation of the runs from kernel_us
-  double clock_us = 0;       // on a GPU: the median by the grader's own clock
-  double events_us = 0;      // on a GPU: the median of the runner's events (verifier/judge_times.hpp)
-  double one_thread_us = 0;  // the CPU baselines: measured here, or recorded (lab::CpuTime)
-  double all_cores_us = 0;
+  double spread_us = 0;  // median absolute deviation of the runs from kernel_us
+  double clock_us = 0;   // on a GPU: the median by the grader's own clock
+  double events_us = 0;  // on a GPU: the median of the runner's events (verifier/judge_times.hpp)
+  double cpu_us = 0;     // the CPU baseline: measured here, or recorded (lab::CpuTime)
   int kernel_runs = 0;
-  int baseline_runs = 0;                             // 0: recorded
-  lab::Baseline judged = lab::Baseline::one_thread;  // the one that decides the points
-  double speedup_over(lab::Baseline which) const;    // 0 when unknown
+  int baseline_runs = 0;   // 0: recorded
+  double speedup() const;  // 0 when unknown
 };
 
 struct TaskResult {
@@ -88,8 +85,8 @@ struct TaskResult {
   int correctness_points = 0;
   int max_correctness_points = 0;
   lab::Verdict verdict = lab::Verdict::infra;
-  std::string message;            // for the student, several lines; "" when nothing is wrong
-  std::optional<double> speedup;  // over the judged baseline
+  std::string message;  // for the student, several lines; "" when nothing is wrong
+  std::optional<double> speedup;
   std::map<std::string, double> metrics;
   std::vector<GoalScore> goals;
   std::optional<double> time_ratio;  // modelled time ÷ lab::Task::reference_us

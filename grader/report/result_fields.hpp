@@ -20,9 +20,6 @@ constexpr Stage last_of(Stage) {
 constexpr lab::DeviceKind last_of(lab::DeviceKind) {
   return lab::DeviceKind::gpu;
 }
-constexpr lab::Baseline last_of(lab::Baseline) {
-  return lab::Baseline::all_cores;
-}
 constexpr lab::Verdict last_of(lab::Verdict) {
   return lab::kVerdicts.back().verdict;
 }
@@ -63,10 +60,7 @@ void for_each_field(F& t, Visit visit) {
   visit("kernel_us", t.kernel_us), visit("kernel_spread_us", t.spread_us);
   visit("kernel_clock_us", t.clock_us), visit("kernel_events_us", t.events_us);
   visit("kernel_runs", t.kernel_runs), visit("cpu_runs", t.baseline_runs);
-  visit("cpu_one_thread_us", t.one_thread_us), visit("cpu_all_cores_us", t.all_cores_us);
-  visit.derived("speedup_one_thread", t.speedup_over(lab::Baseline::one_thread));
-  visit.derived("speedup_all_cores", t.speedup_over(lab::Baseline::all_cores));
-  visit("points_go_by", t.judged);
+  visit("cpu_one_thread_us", t.cpu_us), visit.derived("speedup_one_thread", t.speedup());
 }
 template <FieldsOf<TaskResult> F, typename Visit>
 void for_each_field(F& t, Visit visit) {

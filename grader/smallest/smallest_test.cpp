@@ -41,7 +41,7 @@ class CopyProblem : public testing::FakeProblem {
     }
   }
   void baseline(const lab::Task&, const Case&, std::span<const lab::HostBuffer> inputs,
-                std::span<lab::HostBuffer> outputs, lab::Baseline) const override {
+                std::span<lab::HostBuffer> outputs) const override {
     outputs[0].bytes = inputs[0].bytes;
   }
   static Case make(std::uint32_t op, std::uint64_t n) {
@@ -293,7 +293,7 @@ class RanksProblem : public CopyProblem {
     return shape;
   }
   void baseline(const lab::Task&, const Case&, std::span<const lab::HostBuffer> inputs,
-                std::span<lab::HostBuffer> outputs, lab::Baseline) const override {
+                std::span<lab::HostBuffer> outputs) const override {
     for (lab::HostBuffer& output : outputs) output.bytes = inputs[0].bytes;
   }
 };

@@ -51,7 +51,7 @@ Data data_of(const lab::Problem& problem, const lab::Task& task, const SmallestF
   Data data{problem, found.c, lab::inputs_of(problem, task, found.c, seed), {}, found.outcome.outputs};
   if (data.actual.empty()) return data;
   data.expected = lab::buffers_of(problem.shape(task, found.c).outputs, lab::kPoison);
-  problem.baseline(task, found.c, data.inputs, data.expected, lab::Baseline::one_thread);
+  problem.baseline(task, found.c, data.inputs, data.expected);
   return data;
 }
 

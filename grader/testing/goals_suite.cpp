@@ -86,7 +86,7 @@ class Goals : public ::testing::Test {
       const std::vector<lab::HostBuffer> inputs = lab::inputs_of(problem_, task_, c, kSeed);
       if (problem_.shape(earlier, c).inputs.size() != inputs.size()) return false;
       std::vector<lab::HostBuffer> outputs = lab::buffers_of(problem_.shape(earlier, c).outputs);
-      problem_.baseline(earlier, c, inputs, outputs, lab::Baseline::one_thread);
+      problem_.baseline(earlier, c, inputs, outputs);
       return !problem_.check(task_, c, inputs, outputs);
     }
     return false;
@@ -111,7 +111,7 @@ class Goals : public ::testing::Test {
         values.time_ratio += report.modelled_us / task_.reference_us;
       if (const lab::CpuTime* cpu = lab::find_cpu_time(problem_.manifest(), task_, c.name))
         for (const lab::SpeedupTier& tier : task_.speedup)
-          values.is_too_slow |= cpu->one_thread_us / report.modelled_us * kRoomOfLimits < tier.speedup;
+          values.is_too_slow |= cpu->us / report.modelled_us * kRoomOfLimits < tier.speedup;
       for (const lab::Metric metric : lab::kAllMetrics) {
         const auto value = measure(metric, report.totals, problem_.ideal(rung, c), report.traffic);
         if (!value || !counted) continue;

@@ -29,11 +29,9 @@ inline RunResult sample_result() {
   timing.case_name = "sum_i32_n16777216_random";
   timing.modelled = true;
   timing.kernel_us = 10;
-  timing.one_thread_us = 852.5;
-  timing.all_cores_us = 430;
+  timing.cpu_us = 852.5;
   timing.kernel_runs = 1;
   timing.baseline_runs = 7;
-  timing.judged = lab::Baseline::all_cores;
   good.timing = timing;
   TaskResult wrong = sample_task("wrong", lab::Verdict::wrong_answer, 0, 50);
   CaseRecord record;

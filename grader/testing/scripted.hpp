@@ -19,8 +19,8 @@ inline constexpr lab::Task kTasks[] = {
      .correctness_points = 30,
      .efficiency = {{lab::Metric::barriers, 4, 5, "row"}, {lab::Metric::active_lanes, 0.9, 5}},
      .speedup = {{2.0, 6}, {10.0, 4}}},
-    {"second", "Second task", "", 50, {}, {}, lab::Baseline::all_cores, false},
-    {"extra", "Extra task", "", 10, {}, {}, lab::Baseline::all_cores, true},
+    {"second", "Second task", "", 50, {}, {}, false},
+    {"extra", "Extra task", "", 10, {}, {}, true},
 };
 inline constexpr lab::Manifest kManifest{"fake", "A fake lab", "nobody", "handouts/99-fake.md", kTasks};
 static_assert(lab::adds_up(kManifest));
@@ -51,7 +51,7 @@ class FakeProblem : public lab::Problem {
     return std::nullopt;
   }
   void baseline(const lab::Task& task, const lab::Case&, std::span<const lab::HostBuffer> inputs,
-                std::span<lab::HostBuffer> outputs, lab::Baseline) const override {
+                std::span<lab::HostBuffer> outputs) const override {
     ++baselines;
     if (on_baseline) on_baseline();
     // The task "second" gets another result than the others.

@@ -104,7 +104,7 @@ def measured(lab, rung, n):
 def one_cpu_thread(lab, n):
     """The CPU's time in µs for random items, with which a lab's goals of speedup compare (points.hpp)."""
     points = (HANDOUTS.parent / "labs" / lab / "points.hpp").read_text(encoding="utf-8")
-    return float(re.search(rf'\{{"", "[^"]*_n{n}_random", (\d+), \d+\}}', points)[1])
+    return float(re.search(rf'\{{"", "[^"]*_n{n}_random", (\d+)\}}', points)[1])
 
 
 def assumed(words):

@@ -77,16 +77,14 @@ TEST(Example, IsTheHandouts) {
   EXPECT_EQ(kept, (std::vector<std::int32_t>{3, 1, 0, 1, 3}));
 }
 
-TEST(Baselines, AgreeWithEachOther) {
+TEST(Baseline, CountsWhatItKeeps) {
   for (const std::size_t n : {0u, 1u, 2u, 1000u, 300000u}) {
-    std::vector<std::int32_t> items(n), a(n, -1), b(n, -1);
+    std::vector<std::int32_t> items(n), out(n, -1);
     for (std::size_t i = 0; i < n; ++i) items[i] = static_cast<std::int32_t>(i * 2654435761u >> 3);
     const std::span<const std::int32_t> in = items;
     const IsEven<std::int32_t> keep;
-    const std::size_t count = copy_if_one_thread(in, std::span(a), keep);
-    EXPECT_EQ(count, static_cast<std::size_t>(std::count_if(items.begin(), items.end(), keep)));
-    EXPECT_EQ(copy_if_all_cores(in, std::span(b), keep), count);
-    EXPECT_EQ(a, b);
+    const auto count = static_cast<std::ptrdiff_t>(copy_if_one_thread(in, std::span(out), keep));
+    EXPECT_EQ(count, std::ranges::count_if(items, keep));
   }
 }
 

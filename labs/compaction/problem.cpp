@@ -458,13 +458,12 @@ class CompactionProblem : public Problem {
     });
   }
 
-  void baseline(const Task&, const Case& c, std::span<const HostBuffer> inputs, std::span<HostBuffer> outputs,
-                Baseline which) const override {
+  void baseline(const Task&, const Case& c, std::span<const HostBuffer> inputs,
+                std::span<HostBuffer> outputs) const override {
     with_types(c, [&]<typename T, typename Keep>(T, Keep keep) {
       const auto items = inputs[0].as<T>();
       const auto out = outputs[0].as<T>();
-      outputs[1].as<Index>()[0] = which == Baseline::one_thread ? copy_if_one_thread(items, out, keep)
-                                                                : copy_if_all_cores(items, out, keep);
+      outputs[1].as<Index>()[0] = copy_if_one_thread(items, out, keep);
     });
   }
 

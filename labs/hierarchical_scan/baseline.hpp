@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Scans on the CPU: the two baselines for speedups, which other labs use, too.
+// Scans on the CPU: the baseline for speedups, which other labs use, too.
 #pragma once
 
 #include "hierarchical_scan/lab.hpp"
@@ -7,7 +7,6 @@
 
 namespace course::hierarchical_scan {
 
-using lab::scan_all_cores;
 using lab::scan_one_thread;
 
 }  // namespace course::hierarchical_scan

@@ -482,18 +482,13 @@ class HierarchicalScanProblem : public Problem {
     });
   }
 
-  void baseline(const Task&, const Case& c, std::span<const HostBuffer> inputs, std::span<HostBuffer> outputs,
-                Baseline which) const override {
+  void baseline(const Task&, const Case& c, std::span<const HostBuffer> inputs,
+                std::span<HostBuffer> outputs) const override {
     with_op(c, [&]<typename Op>(Op op) {
       using Value = typename Op::Value;
       const auto items = inputs[0].as<Value>();
       const auto out = outputs[0].as<Value>();
-      const auto scan = [&](auto with) {
-        if (which == Baseline::one_thread)
-          scan_one_thread(items, out, kind_of(c), with, with.identity());
-        else
-          scan_all_cores(items, out, kind_of(c), with, with.identity());
-      };
+      const auto scan = [&](auto with) { scan_one_thread(items, out, kind_of(c), with, with.identity()); };
       // A long float sum is computed in double, as a CPU program would do it.
       if constexpr (std::is_same_v<Op, Sum<float>>) {
         scan(Sum<double>{});

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Histograms on the CPU: the two baselines for speedups; they also define the right answer. Plain loops,
+// Histograms on the CPU: the baseline for speedups, which also defines the right answer. A plain loop,
 // compiled with -O3, without tuning for a particular CPU.
 #pragma once
 
@@ -7,10 +7,8 @@
 #include <cstddef>
 #include <cstdint>
 #include <span>
-#include <vector>
 
 #include "histogram/lab.hpp"
-#include "lab/baselines.hpp"
 
 namespace course::histogram {
 
@@ -36,22 +34,6 @@ template <typename T, typename Bins>
 void count_one_thread(std::span<const T> samples, const Bins& bins, std::span<Count> counts) {
   std::ranges::fill(counts, Count{0});
   for (const T& sample : samples) ++counts[bin_of(bins, sample)];
-}
-
-// Each core counts a contiguous share in its own histogram; then the histograms are added. No two cores write
-// to the same counter.
-template <typename T, typename Bins>
-void count_all_cores(std::span<const T> samples, const Bins& bins, std::span<Count> counts) {
-  std::vector<std::vector<Count>> privates(lab::n_cores());
-  const std::size_t n_shares = lab::on_shares(
-      samples.size(), lab::kItemsWorthAThread, [&](std::size_t share, std::size_t first, std::size_t last) {
-        privates[share].resize(counts.size());
-        count_one_thread(samples.subspan(first, last - first), bins, std::span(privates[share]));
-      });
-  for (std::size_t b = 0; b < counts.size(); ++b) {
-    counts[b] = 0;
-    for (std::size_t share = 0; share < n_shares; ++share) counts[b] += privates[share][b];
-  }
 }
 
 }  // namespace course::histogram

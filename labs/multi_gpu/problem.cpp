@@ -551,7 +551,7 @@ class MultiGpuProblem : public Problem {
   std::optional<Mismatch> check(const Task& task, const Case& c, std::span<const HostBuffer> inputs,
                                 std::span<const HostBuffer> outputs) const override {
     std::vector<HostBuffer> right(outputs.begin(), outputs.end());
-    baseline(task, c, inputs, right, Baseline::one_thread);
+    baseline(task, c, inputs, right);
     std::vector<std::vector<Expected>> sums;
     if (c.dtype == DType::f32) sums = expected_sums(task, c, inputs);
     const auto compared = [&](std::size_t r) {
@@ -573,18 +573,16 @@ class MultiGpuProblem : public Problem {
   }
 
   void baseline(const Task& task, const Case& c, std::span<const HostBuffer> inputs,
-                std::span<HostBuffer> outputs, Baseline which) const override {
+                std::span<HostBuffer> outputs) const override {
     if (is_histogram(task)) {
       std::vector<Count> counts(padded_bins_of(c));
-      for (const HostBuffer& input : inputs)
-        (which == Baseline::one_thread ? count_one_thread : count_all_cores)(input.as<std::uint32_t>(),
-                                                                             bins_of(c), counts);
+      for (const HostBuffer& input : inputs) count_one_thread(input.as<std::uint32_t>(), bins_of(c), counts);
       for (HostBuffer& out : outputs) std::memcpy(out.bytes.data(), counts.data(), out.bytes.size());
       return;
     }
     if (is_sort(task)) {
       std::vector<Key> keys = all_keys(inputs);
-      (which == Baseline::one_thread ? sort_one_thread : sort_all_cores)(keys);
+      std::ranges::sort(keys);
       const Key* next = keys.data();
       for (HostBuffer& out : outputs) {
         if (!out.bytes.empty()) std::memcpy(out.bytes.data(), next, out.bytes.size());
@@ -595,9 +593,9 @@ class MultiGpuProblem : public Problem {
     with_op(c, [&]<typename Op>(Op op) {
       // A long float sum is computed in double, as a CPU program would do it.
       if constexpr (std::is_same_v<Op, Sum<float>>) {
-        compute<float>(task, c, inputs, outputs, which, Sum<double>{});
+        compute<float>(task, c, inputs, outputs, Sum<double>{});
       } else {
-        compute<typename Op::Value>(task, c, inputs, outputs, which, op);
+        compute<typename Op::Value>(task, c, inputs, outputs, op);
       }
     });
   }
@@ -670,18 +668,13 @@ class MultiGpuProblem : public Problem {
 
   template <typename T, typename Op>
   static void compute(const Task& task, const Case& c, std::span<const HostBuffer> inputs,
-                      std::span<HostBuffer> outputs, Baseline which, Op op) {
-    const bool scans = is_scan(task), alone = which == Baseline::one_thread;
+                      std::span<HostBuffer> outputs, Op op) {
+    const bool scans = is_scan(task);
     auto carry = op.identity();
     for (std::size_t r = 0; r < inputs.size(); ++r) {
       const auto items = inputs[r].as<T>();
-      if (scans) {
-        const auto out = outputs[r].as<T>();
-        carry = alone ? scan_one_thread(items, out, kind_of(c), op, carry)
-                      : scan_all_cores(items, out, kind_of(c), op, carry);
-      } else {
-        carry = alone ? reduce_one_thread(items, op, carry) : reduce_all_cores(items, op, carry);
-      }
+      carry = scans ? scan_one_thread(items, outputs[r].as<T>(), kind_of(c), op, carry)
+                    : reduce_one_thread(items, op, carry);
     }
     for (HostBuffer& out : outputs)
       if (!scans) out.as<T>()[0] = static_cast<T>(carry);

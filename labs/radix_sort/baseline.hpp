@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Sorting on the CPU: with the standard library, by digits on one core (the baseline for speedups), and by
-// digits on all cores. Plain loops, compiled with -O3, without tuning for a particular CPU. Keys are bits;
-// `order` (Order below) says how to compare them. All sorts are stable.
+// digits on all cores (the right answers of long arrays). Plain loops, compiled with -O3, without tuning for
+// a particular CPU. Keys are bits; `order` (Order below) says how to compare them. All sorts are stable.
 #pragma once
 
 #include <algorithm>

@@ -493,12 +493,11 @@ class RadixSortProblem : public Problem {
   }
 
   void baseline(const Task& task, const Case& c, std::span<const HostBuffer> inputs,
-                std::span<HostBuffer> outputs, Baseline which) const override {
+                std::span<HostBuffer> outputs) const override {
     with_bits(c, [&]<typename Bits>(Bits) {
       const auto solve = [&]<typename Value>(Value) {
         auto items = items_of<Bits, Value>(inputs);
-        solve_on_cpu(rung_of(task), std::span(items), order_of<Bits>(c),
-                     which == Baseline::one_thread ? How::one_thread : How::all_cores);
+        solve_on_cpu(rung_of(task), std::span(items), order_of<Bits>(c), How::one_thread);
         items_to(std::span<const Item<Bits, Value>>(items), outputs);
       };
       if (has_values(c)) {

@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: MIT
-// Reduction on the CPU: the two baselines for speedups, and a divide-and-conquer version for the handout.
+// Reduction on the CPU: the baseline for speedups, and a divide-and-conquer version for the handout.
 // Plain loops, compiled with -O3, without tuning for a particular CPU.
 #pragma once
 
 #include <cstddef>
 #include <span>
-#include <vector>
 
 #include "lab/baselines.hpp"
 
@@ -14,10 +13,6 @@ namespace course::reduction {
 template <typename T, typename Op>
 typename Op::Value fold_one_thread(std::span<const T> items, Op op) {
   return lab::reduce_one_thread(items, op, op.identity());
-}
-template <typename T, typename Op>
-typename Op::Value fold_all_cores(std::span<const T> items, Op op) {
-  return lab::reduce_all_cores(items, op, op.identity());
 }
 
 // Recursive halving, in place: combines the lower half with the upper half until one value is left. If the

@@ -289,14 +289,12 @@ class ReductionProblem : public Problem {
     });
   }
 
-  void baseline(const Task&, const Case& c, std::span<const HostBuffer> inputs, std::span<HostBuffer> outputs,
-                Baseline which) const override {
+  void baseline(const Task&, const Case& c, std::span<const HostBuffer> inputs,
+                std::span<HostBuffer> outputs) const override {
     with_types(c, [&]<typename T, typename Op>(T, Op op) {
       using Value = typename Op::Value;
       const auto items = inputs[0].as<T>();
-      const auto fold = [&](auto with) {
-        return which == Baseline::one_thread ? fold_one_thread(items, with) : fold_all_cores(items, with);
-      };
+      const auto fold = [&](auto with) { return fold_one_thread(items, with); };
       Value& out = outputs[0].as<Value>()[0];
       // A long float sum is computed in double, as a CPU program would do it.
       if constexpr (std::is_same_v<Op, Sum<float>> || std::is_same_v<Op, Mean<float>>) {

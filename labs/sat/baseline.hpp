@@ -7,7 +7,6 @@
 #include <cstddef>
 #include <span>
 
-#include "lab/all_cores.hpp"
 #include "sat/lab.hpp"
 
 namespace course::sat {
@@ -35,29 +34,6 @@ void table_one_thread(std::span<const T> items, std::size_t width, std::size_t h
       }
     }
   }
-}
-
-inline constexpr std::size_t kWorthAThread = 1 << 16;  // items; starting a thread costs about as much
-
-// Each core scans a band of rows; then each core adds up the rows in a band of columns.
-template <typename T, typename Sum = typename SumOf<T>::Type>
-void table_all_cores(std::span<const T> items, std::size_t width, std::size_t height, Corner corner,
-                     std::span<std::type_identity_t<Sum>> table) {
-  if (items.empty()) return;
-  lab::on_shares(height, kWorthAThread / width + 1, [&](std::size_t, std::size_t first, std::size_t last) {
-    for (std::size_t r = first; r < last; ++r) {
-      Sum row{0};
-      for (std::size_t c = 0; c < width; ++c)
-        table[r * width + c] = row = wrapping_add(row, static_cast<Sum>(items[r * width + c]));
-    }
-  });
-  lab::on_shares(width, kWorthAThread / height + 16, [&](std::size_t, std::size_t first, std::size_t last) {
-    for (std::size_t k = 1; k < height; ++k) {
-      const Sum* before = table.data() + row_from(corner, k - 1, height) * width;
-      Sum* out = table.data() + row_from(corner, k, height) * width;
-      for (std::size_t c = first; c < last; ++c) out[c] = wrapping_add(out[c], before[c]);
-    }
-  });
 }
 
 // The box of a pixel, limited by the image's border: rows first_row … last_row, columns likewise.
@@ -96,12 +72,11 @@ Sum box_sum(std::span<const Sum> table, std::size_t width, const Edges& edges) {
   return sum;
 }
 
-// Rows first … last - 1 of the filtered image. radii: empty, or one for each item.
+// The filtered image. radii: empty, or one for each item.
 template <typename Sum>
-void box_filter_rows(std::span<const Sum> table, std::size_t width, std::size_t height, Corner corner,
-                     std::size_t radius, std::span<const std::uint32_t> radii, std::span<MeanOf<Sum>> means,
-                     std::size_t first, std::size_t last) {
-  for (std::size_t r = first; r < last; ++r) {
+void box_filter(std::span<const Sum> table, std::size_t width, std::size_t height, Corner corner,
+                std::size_t radius, std::span<const std::uint32_t> radii, std::span<MeanOf<Sum>> means) {
+  for (std::size_t r = 0; r < height; ++r) {
     for (std::size_t c = 0; c < width; ++c) {
       const std::size_t i = r * width + c;
       const Box box = box_around(r, c, radii.empty() ? radius : radii[i], width, height);

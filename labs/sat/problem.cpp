@@ -9,6 +9,7 @@
 #include <mutex>
 
 #include "base/rng.hpp"
+#include "lab/all_cores.hpp"
 #include "lab/items.hpp"
 #include "sat/baseline.hpp"
 #include "sat/causes.hpp"
@@ -91,6 +92,8 @@ struct Exact {
     magnitude += other.magnitude;
   }
 };
+
+constexpr std::size_t kWorthAThread = 1 << 16;  // items; starting a thread costs about as much
 
 // Calls use(r, expected) with each row of the right table, on all cores, each with a band of rows. A core
 // needs memory for two rows; a table of all expected values takes eight times as much as the image.
@@ -286,28 +289,22 @@ class SatProblem : public Problem {
   }
 
   void baseline(const Task& task, const Case& c, std::span<const HostBuffer> inputs,
-                std::span<HostBuffer> outputs, Baseline which) const override {
+                std::span<HostBuffer> outputs) const override {
     const auto [width, height] = size_of(c);
-    const bool one = which == Baseline::one_thread;
     if (is_box(task)) {
       with_sum(c.dtype, [&, w = width, h = height]<typename Sum>(Sum) {
         const auto table = inputs[0].as<Sum>();
         std::span<const std::uint32_t> radii;
         if (has_radii(c)) radii = inputs[1].as<std::uint32_t>();
         const auto means = outputs[0].as<MeanOf<Sum>>();
-        const std::size_t least = one ? h : kWorthAThread / (w + 1) + 1;
-        lab::on_shares(h, least, [&](std::size_t, std::size_t first, std::size_t last) {
-          box_filter_rows(table, w, h, corner_of(c), static_cast<std::size_t>(c.params[kRadius]), radii,
-                          means, first, last);
-        });
+        box_filter(table, w, h, corner_of(c), static_cast<std::size_t>(c.params[kRadius]), radii, means);
       });
       return;
     }
     with_item(c.dtype, [&, w = width, h = height]<typename T>(T) {
       const auto items = inputs[0].as<T>();
       const auto table = outputs[0].as<typename SumOf<T>::Type>();
-      const auto solve = one ? &table_one_thread<T> : &table_all_cores<T>;
-      solve(items, w, h, corner_of(c), table);
+      table_one_thread<T>(items, w, h, corner_of(c), table);
     });
   }
 

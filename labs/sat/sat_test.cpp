@@ -89,19 +89,6 @@ std::vector<T> random_items(std::size_t n, std::uint64_t seed) {
   return items;
 }
 
-TEST(Baselines, OnAllCoresMakeTheSameTable) {
-  for (const auto& [width, height] :
-       {std::pair<std::size_t, std::size_t>{700, 900}, {1, 5000}, {5000, 1}, {513, 257}}) {
-    const auto items = random_items<std::int32_t>(width * height, 7);
-    for (const Corner corner : {Corner::top_left, Corner::lower_left}) {
-      std::vector<std::int64_t> one(items.size()), all(items.size());
-      table_one_thread<std::int32_t>(items, width, height, corner, one);
-      table_all_cores<std::int32_t>(items, width, height, corner, all);
-      EXPECT_EQ(one, all);
-    }
-  }
-}
-
 // Adds up the items of one window: up to (2 · radius + 1)² additions, which four look-ups in the table would
 // save.
 template <typename T, typename Sum = typename SumOf<T>::Type>
@@ -329,7 +316,7 @@ TEST(Check, FindsWrongEntriesOfLongImages) {
     });
     ASSERT_NE(like, all.end());
     const auto c = problem().with_items(task(id), *like, 4099 * 4099, lab::Pattern::random);
-    Tried t = lab::tried(problem(), task(id), *c, 1, lab::Baseline::all_cores);
+    Tried t = lab::tried(problem(), task(id), *c, 1);
     EXPECT_FALSE(t.check(id)) << id;
     const auto out = t.output<float>();
     const std::size_t wrong[] = {4098, 4099 * 4099 - 1};

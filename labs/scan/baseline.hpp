@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Scan on the CPU: the two baselines for speedups, and the segmented scan. Plain loops, compiled with -O3,
+// Scan on the CPU: the baseline for speedups, and the segmented scan. Plain loops, compiled with -O3,
 // without tuning for a particular CPU.
 #pragma once
 
@@ -37,17 +37,6 @@ void scan_segments(const Item* in, const std::uint8_t* heads, std::size_t length
 template <typename Row>
 void rows_one_thread(std::size_t n, std::size_t row_length, Row row) {
   for (std::size_t first = 0; first < n; first += row_length) row(first, std::min(row_length, n - first));
-}
-
-// The same, but each core takes a contiguous share of the rows.
-template <typename Row>
-void rows_all_cores(std::size_t n, std::size_t row_length, Row row) {
-  const std::size_t n_rows = (n + row_length - 1) / row_length;
-  const std::size_t least = lab::kItemsWorthAThread / row_length + 1;
-  lab::on_shares(n_rows, least, [&](std::size_t, std::size_t first, std::size_t last) {
-    for (std::size_t k = first * row_length; first < last; ++first, k += row_length)
-      row(k, std::min(row_length, n - k));
-  });
 }
 
 }  // namespace course::scan

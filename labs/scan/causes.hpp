@@ -31,26 +31,16 @@ inline std::size_t row_length_of(const Case& c) {
 template <typename Value>
 constexpr bool kIsMap = std::is_same_v<Value, Map>;
 
-// Calls scan(first, length) for every row, or for every core's share of them.
-template <typename F>
-void for_rows(const Case& c, Baseline which, F scan) {
-  if (which == Baseline::one_thread) {
-    rows_one_thread(c.n, row_length_of(c), scan);
-  } else {
-    rows_all_cores(c.n, row_length_of(c), scan);
-  }
-}
-
 template <typename Item, typename Op>
-void scan_all(const Case& c, std::span<const HostBuffer> inputs, Op op, Baseline which, Item* out) {
+void scan_all(const Case& c, std::span<const HostBuffer> inputs, Op op, Item* out) {
   const auto in = inputs[0].as<Item>();
   if (inputs.size() > 1) {
     const auto heads = inputs[1].as<std::uint8_t>();
-    for_rows(c, which, [&](std::size_t first, std::size_t length) {
+    rows_one_thread(c.n, row_length_of(c), [&](std::size_t first, std::size_t length) {
       scan_segments(in.data() + first, heads.data() + first, length, op, kind_of(c), out + first);
     });
   } else {
-    for_rows(c, which, [&](std::size_t first, std::size_t length) {
+    rows_one_thread(c.n, row_length_of(c), [&](std::size_t first, std::size_t length) {
       scan_row(in.data() + first, length, op, kind_of(c), out + first);
     });
   }
@@ -106,7 +96,7 @@ struct Facts {
   }
   std::vector<Value> scanned(const Case& how, std::span<const HostBuffer> with_inputs, auto operation) const {
     std::vector<Value> out(c.n);
-    scan_all(how, with_inputs, operation, Baseline::one_thread, out.data());
+    scan_all(how, with_inputs, operation, out.data());
     return out;
   }
   // Whether the outputs equal `other`, and `other` differs from the right results at the first wrong one.

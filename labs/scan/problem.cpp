@@ -251,7 +251,7 @@ class ScanProblem : public Problem {
       const auto& out = outputs[0];
       const auto got = out.as<Value>();
       std::vector<Value> right(c.n);
-      scan_all(c, inputs, op, Baseline::one_thread, right.data());
+      scan_all(c, inputs, op, right.data());
       std::optional<Mismatch> mismatch;
       if constexpr (std::is_floating_point_v<Value>) {
         std::vector<Expected> expected;
@@ -276,15 +276,15 @@ class ScanProblem : public Problem {
     });
   }
 
-  void baseline(const Task&, const Case& c, std::span<const HostBuffer> inputs, std::span<HostBuffer> outputs,
-                Baseline which) const override {
+  void baseline(const Task&, const Case& c, std::span<const HostBuffer> inputs,
+                std::span<HostBuffer> outputs) const override {
     with_op(c, [&]<typename Op>(Op op) {
       const auto out = outputs[0].as<typename Op::Value>().data();
       // A float sum is computed in double, as a CPU program would do it.
       if constexpr (std::is_same_v<Op, Sum<float>>) {
-        scan_all(c, inputs, Sum<double>{}, which, out);
+        scan_all(c, inputs, Sum<double>{}, out);
       } else {
-        scan_all(c, inputs, op, which, out);
+        scan_all(c, inputs, op, out);
       }
     });
   }

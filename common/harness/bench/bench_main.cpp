@@ -236,20 +236,15 @@ double seconds_of(const std::function<void()>& body) {
   return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
 }
 
-Json cpu_times(const Problem& problem, const Task& task, const Case& c, const Sets& sets) {
-  Json rows = Json::array();
-  for (const auto& [which, name] :
-       {std::pair(Baseline::one_thread, "one CPU thread"), std::pair(Baseline::all_cores, "all CPU cores")}) {
-    std::vector<HostBuffer> outputs = buffers_of(sets.shape().outputs);
-    Times times;
-    for (int k = 0; k < 3; ++k)
-      times.add(1e6 * seconds_of([&] { problem.baseline(task, c, sets.host_inputs(), outputs, which); }));
-    Json row = json_of(times);
-    row["name"] = name;
-    row["kind"] = "cpu";
-    rows.push_back(std::move(row));
-  }
-  return rows;
+Json cpu_time(const Problem& problem, const Task& task, const Case& c, const Sets& sets) {
+  std::vector<HostBuffer> outputs = buffers_of(sets.shape().outputs);
+  Times times;
+  for (int k = 0; k < 3; ++k)
+    times.add(1e6 * seconds_of([&] { problem.baseline(task, c, sets.host_inputs(), outputs); }));
+  Json row = json_of(times);
+  row["name"] = "one CPU thread";
+  row["kind"] = "cpu";
+  return row;
 }
 
 Json ceilings(const BenchDevice& device, const Options& options, std::uint64_t n_bytes) {
@@ -286,7 +281,7 @@ std::uint64_t work_of(const Problem& problem, const Task& task, const Case& like
     if (c.op != like.op || c.dtype != like.dtype || c.pattern != like.pattern) continue;
     const std::vector<HostBuffer> inputs = inputs_of(problem, task, c, 1);
     std::vector<HostBuffer> outputs = buffers_of(problem.shape(task, c).outputs);
-    problem.baseline(task, c, inputs, outputs, Baseline::one_thread);
+    problem.baseline(task, c, inputs, outputs);
     std::uint64_t hash = inputs.size();
     for (const std::span<const HostBuffer> buffers :
          {std::span(inputs), std::span<const HostBuffer>(outputs)})
@@ -422,8 +417,7 @@ Json measure_case(const BenchDevice& device, const Options& options, const Probl
   }
   checks.finish(rows);
   constexpr std::uint64_t kMaxForCpu = std::uint64_t{1} << 26;
-  if (!options.no_cpu && c.n <= kMaxForCpu)
-    for (Json& row : cpu_times(problem, first, c, sets)) rows.push_back(std::move(row));
+  if (!options.no_cpu && c.n <= kMaxForCpu) rows.push_back(cpu_time(problem, first, c, sets));
   return {{"case", c.name}, {"n", c.n}, {"ideal_bytes", ideal_bytes}, {"rows", std::move(rows)}};
 }
 

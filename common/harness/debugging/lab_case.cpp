@@ -116,7 +116,7 @@ void list_wrong_elements(const lab::Problem& problem, const lab::Task& task, con
   fmt::print(file.get(), "{}\n", mismatch ? "wrong" : "right");
   if (!mismatch) return;
   std::vector<lab::HostBuffer> expected(outputs.begin(), outputs.end());
-  problem.baseline(task, c, inputs, expected, lab::Baseline::one_thread);
+  problem.baseline(task, c, inputs, expected);
   constexpr std::size_t kMax = 256;
   std::size_t n = 0;
   const auto list = [&](std::size_t k, std::uint64_t i) {

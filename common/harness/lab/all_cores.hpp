@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// For CPU baselines: a contiguous share of the work for each core.
+// A contiguous share of the work for each core, of checks that take long.
 #pragma once
 
 #include <algorithm>

@@ -49,8 +49,6 @@ struct SpeedupTier {
   int points;  // for reaching this tier; tiers add up
 };
 
-enum class Baseline { one_thread, all_cores };
-
 // A short list that a constant can contain.
 template <typename T>
 class ShortList {
@@ -82,7 +80,6 @@ struct Task {
   int correctness_points = 0;
   ShortList<EfficiencyGoal> efficiency = {};
   ShortList<SpeedupTier> speedup = {};
-  Baseline baseline = Baseline::one_thread;
   bool bonus = false;
   // Modelled time of the reference solution in the timed cases, or without tiers in the counted ones,
   // together. A right program that takes no longer gets all points of `efficiency`. 0: no such rule, because
@@ -90,14 +87,14 @@ struct Task {
   double reference_us = 0;
 };
 
-// The CPU baselines of a case that is timed on the simulator, measured on the computer that the simulator
+// The CPU baseline of a case that is timed on the simulator, measured on the computer that the simulator
 // models: a server with an H200. Modelled times are compared with these times instead of with this
 // computer's, so that points depend neither on the computer that grades nor on its load.
 // `labcli batch-baselines LAB --device sim --measure --out -` measures them.
 struct CpuTime {
   std::string_view task;  // "": every task
   std::string_view case_name;
-  double one_thread_us = 0, all_cores_us = 0;
+  double us = 0;
 };
 
 constexpr int max_points(const Task& task) {

@@ -215,9 +215,9 @@ class Problem {
   // Whether the task must refuse this case with Status::unsupported because it cannot solve it correctly. If
   // so, any other answer is wrong.
   virtual bool refuses(const Task&, const Case&) const { return false; }
-  // Computes the outputs on the CPU; used for timing. Gives the result that `check` expects.
+  // Computes the outputs on one core of the CPU; used for timing. Gives the result that `check` expects.
   virtual void baseline(const Task& task, const Case& c, std::span<const HostBuffer> inputs,
-                        std::span<HostBuffer> outputs, Baseline which) const = 0;
+                        std::span<HostBuffer> outputs) const = 0;
   virtual Ideal ideal(const Task& task, const Case& c) const = 0;
   // The cases that ./lab bench times with about n items: the task's speedup cases with that length. Labs
   // whose n follows from other numbers (the sides of an image) override this.

@@ -34,8 +34,8 @@ class Recorder final : public Problem {
   }
   bool refuses(const Task& task, const Case& c) const override { return problem_.refuses(task, c); }
   void baseline(const Task& task, const Case& c, std::span<const HostBuffer> inputs,
-                std::span<HostBuffer> outputs, Baseline which) const override {
-    problem_.baseline(task, c, inputs, outputs, which);
+                std::span<HostBuffer> outputs) const override {
+    problem_.baseline(task, c, inputs, outputs);
   }
   Ideal ideal(const Task& task, const Case& c) const override { return problem_.ideal(task, c); }
   Case example(const Task& task, std::uint64_t n) const override { return problem_.example(task, n); }

@@ -51,11 +51,10 @@ inline testing::AssertionResult says(const Tried& t, std::string_view words, std
 }
 
 // The case `c` with inputs from `seed`. The baseline writes the outputs, which are poisoned before.
-inline Tried tried(const Problem& problem, const Task& task, const Case& c, std::uint64_t seed = 1,
-                   Baseline which = Baseline::one_thread) {
+inline Tried tried(const Problem& problem, const Task& task, const Case& c, std::uint64_t seed = 1) {
   Tried t{&problem, &task, c, inputs_of(problem, task, c, seed),
           buffers_of(problem.shape(task, c).outputs, kPoison)};
-  problem.baseline(task, c, t.inputs, t.outputs, which);
+  problem.baseline(task, c, t.inputs, t.outputs);
   return t;
 }
 

@@ -3,15 +3,9 @@
 // with the same times.
 #pragma once
 
-#include <nlohmann/json.hpp>
-
 #include "grading/baseline.hpp"
 #include "grading/grade.hpp"
 #include "grading/planning/select.hpp"
-
-namespace course::grader {
-NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(BaselineTimes, one_thread_us, all_cores_us)
-}
 
 namespace course::grader::batch {
 

@@ -30,11 +30,9 @@ TEST(HarnessFile, SurvivesARoundTrip) {
 }
 
 TEST(Baselines, SurviveARoundTrip) {
-  const KnownBaselines known{{"scan/blelloch/big", {{1.5, 2.5}, {0.5}}}};
-  const auto back = json(known).get<KnownBaselines>();
-  EXPECT_EQ(back.at("scan/blelloch/big").one_thread_us, (std::vector<double>{1.5, 2.5}));
-  EXPECT_EQ(back.at("scan/blelloch/big").all_cores_us, (std::vector<double>{0.5}));
-  for (const char* broken : {"[3]", R"({"a": {}})", R"({"a": {"one_thread_us": ["x"], "all_cores_us": []}})"})
+  const KnownBaselines known{{"scan/blelloch/big", {1.5, 2.5}}};
+  EXPECT_EQ(json(known).get<KnownBaselines>(), known);
+  for (const char* broken : {"[3]", R"({"a": 3})", R"({"a": ["x"]})"})
     EXPECT_THROW(static_cast<void>(json::parse(broken).get<KnownBaselines>()), json::exception) << broken;
 }
 

@@ -45,7 +45,6 @@ def catalogue(tier=8, limit=1.5, plain=40):
             "id": name,
             "title": name,
             "bonus": bonus,
-            "baseline": "one_thread",
             "correctness_points": plain if name == "plain" else 10,
             "efficiency": [
                 {"metric": "bytes_ratio", "limit": limit, "points": 20 if name == "plain" else 5},
@@ -105,9 +104,7 @@ def result_of(lab, evidence, table):
                 "speedup": speedup,
                 "metrics": about["metrics"],
                 "bonus": task["bonus"],
-                "timing": {"speedup_one_thread": speedup, "speedup_all_cores": speedup / 4}
-                if speedup
-                else None,
+                "timing": {"speedup_one_thread": speedup} if speedup else None,
             }
         )
     sums = {

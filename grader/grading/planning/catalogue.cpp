@@ -15,10 +15,6 @@
 namespace course::grader {
 namespace {
 
-const char* baseline_name(lab::Baseline baseline) {
-  return baseline == lab::Baseline::one_thread ? "one CPU thread" : "all CPU cores";
-}
-
 nlohmann::json cases_for(const lab::Problem& problem, const lab::Task& task, std::uint32_t purpose) {
   nlohmann::json names = nlohmann::json::array();
   for (const lab::Case& c : problem.cases(task))
@@ -89,7 +85,6 @@ std::string catalogue_json(Problems labs) {
                        {"speedup", speedup},
                        {"counted_on", cases_for(*problem, task, lab::kEfficiency)},
                        {"timed_on", cases_for(*problem, task, lab::kSpeedup)},
-                       {"baseline", name_of(task.baseline)},
                        {"bonus", task.bonus}});
     }
     json further = json::array();
@@ -136,8 +131,8 @@ std::string points_markdown(const lab::Manifest& manifest) {
       efficiency += fmt::format("{}{}: {}", efficiency.empty() ? "" : "<br>", goal_text(goal), goal.points);
     }
     for (const lab::SpeedupTier& tier : task.speedup) {
-      speedup += fmt::format("{}{:.4g}× {}: {}", speedup.empty() ? "" : "<br>", tier.speedup,
-                             baseline_name(task.baseline), tier.points);
+      speedup += fmt::format("{}{:.4g}× one CPU thread: {}", speedup.empty() ? "" : "<br>", tier.speedup,
+                             tier.points);
     }
     out += fmt::format("| `{}` {}{} | ", task.id, task.title, task.bonus ? " (bonus)" : "");
     if (has_goals) out += fmt::format("{} | {} | {} | ", task.correctness_points, efficiency, speedup);

@@ -36,15 +36,11 @@ Evidence evidence_of(const json& task) {
     if (value.is_number()) evidence.metrics[metric_named(name)] = value.get<double>();
   if (const json& ratio = member(task, "time_ratio"); ratio.is_number()) evidence.time_ratio = ratio;
   // Only the ratios of the times matter.
-  const auto speedup = [&](const char* name) {
-    const json& timed = member(member(task, "timing"), name);
-    const json& known = timed.is_null() ? member(task, "speedup") : timed;
-    return known.is_number() ? known.get<double>() : 0.0;
-  };
+  const json& timed = member(member(task, "timing"), "speedup_one_thread");
+  const json& speedup = timed.is_null() ? member(task, "speedup") : timed;
   Timing timing;
   timing.kernel_us = 1;
-  timing.one_thread_us = speedup("speedup_one_thread");
-  timing.all_cores_us = speedup("speedup_all_cores");
+  timing.cpu_us = speedup.is_number() ? speedup.get<double>() : 0;
   evidence.timings = {timing};
   return evidence;
 }
@@ -55,7 +51,7 @@ json rescored(const json& task, const lab::Task& points) {
     for (const json& known : member(task, "goals"))
       if (known.at("metric") == lab::name_of(goal.metric)) goal.unit = known.value("unit", goal.unit);
   if (row_of(result.verdict).standing == lab::Standing::right || result.verdict == lab::Verdict::suspect)
-    give_points(points, evidence_of(task), result);
+    give_points(evidence_of(task), result);
   json out = task;
   const json now = to_json(result);
   for (const char* key : {"points", "max_points", "correctness", "goals", "tiers", "speedup", "bonus"})
@@ -75,8 +71,6 @@ Result<PointsTable> PointsTable::parse(std::string_view text) {
         Points points;
         points.id = task.at("id");
         points.correctness = task.at("correctness_points");
-        points.baseline =
-            task.at("baseline") == "all_cores" ? lab::Baseline::all_cores : lab::Baseline::one_thread;
         points.bonus = task.at("bonus");
         for (const json& goal : task.at("efficiency"))
           points.goals.push_back({metric_named(goal.at("metric")), goal.at("limit"), goal.at("points")});

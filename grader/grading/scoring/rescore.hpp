@@ -27,9 +27,8 @@ class PointsTable {
     lab::ShortList<lab::EfficiencyGoal> goals;
     lab::ShortList<lab::SpeedupTier> tiers;
     int correctness = 0;
-    lab::Baseline baseline = lab::Baseline::one_thread;
     bool bonus = false;
-    lab::Task task() const { return {id, "", "", correctness, goals, tiers, baseline, bonus}; }
+    lab::Task task() const { return {id, "", "", correctness, goals, tiers, bonus}; }
   };
   std::map<std::string, std::map<std::string, Points>> labs_;
 };

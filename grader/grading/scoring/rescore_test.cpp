@@ -18,7 +18,7 @@ const json kTask = {{"id", "fast"},
                     {"unknown", "kept"},
                     {"speedup", 9.0},
                     {"metrics", {{"bytes_ratio", 1.5}, {"active_lanes", 0.9}}},
-                    {"timing", {{"speedup_one_thread", 9.0}, {"speedup_all_cores", 3.0}}}};
+                    {"timing", {{"speedup_one_thread", 9.0}}}};
 
 const json kBytes = {{"metric", "bytes_ratio"}, {"limit", 1.5}, {"points", 5}};
 const json kLanes = {{"metric", "active_lanes"}, {"limit", 0.9}, {"points", 4}};
@@ -32,7 +32,6 @@ json with_limit(json goal, double limit) {
 json rescored(const json& patch, const json& points = json::object()) {
   json catalogue = {{"id", "fast"},
                     {"correctness_points", 10},
-                    {"baseline", "one_thread"},
                     {"bonus", false},
                     {"efficiency", {kBytes, kLanes}},
                     {"speedup", {{{"speedup", 8}, {"points", 3}}, {{"speedup", 9.5}, {"points", 2}}}}};
@@ -80,11 +79,6 @@ TEST(Rescore, SaysWhatWasNotMeasured) {
   const json lab = rescored(json::object(), {{"efficiency", {kBytes, kLanes, barriers}}});
   EXPECT_EQ(lab.at("points"), 22);
   EXPECT_EQ(lab.at("tasks").at(0).at("goals").at(2).at("note"), "not measured");
-}
-
-TEST(Rescore, SpeedupIsOverTheTasksBaseline) {
-  const json tiers = {{{"speedup", 3}, {"points", 1}}, {{"speedup", 4}, {"points", 1}}};
-  EXPECT_EQ(points(json::object(), {{"speedup", tiers}, {"baseline", "all_cores"}}), 20);
 }
 
 TEST(Rescore, RefusesOtherDocuments) {

@@ -46,17 +46,15 @@ void score_goals(const Evidence& evidence, TaskResult& out) {
 const Timing* worst_timing(const std::vector<Timing>& timings) {
   const Timing* worst = nullptr;
   for (const Timing& timing : timings)
-    if (worst == nullptr || timing.speedup_over(timing.judged) < worst->speedup_over(worst->judged))
-      worst = &timing;
+    if (worst == nullptr || timing.speedup() < worst->speedup()) worst = &timing;
   return worst;
 }
 
-void score_speedup(const lab::Task& task, const Evidence& evidence, TaskResult& out) {
+void score_speedup(const Evidence& evidence, TaskResult& out) {
   const Timing* worst = worst_timing(evidence.timings);
   if (worst == nullptr) return;
   out.timing = *worst;
-  out.timing->judged = task.baseline;
-  const double speedup = out.timing->speedup_over(task.baseline);
+  const double speedup = out.timing->speedup();
   if (!std::isfinite(speedup) || speedup <= 0) return;
   out.speedup = speedup;
   if (out.verdict == lab::Verdict::suspect) return;  // the speedup's points are withheld
@@ -66,10 +64,10 @@ void score_speedup(const lab::Task& task, const Evidence& evidence, TaskResult& 
 
 }  // namespace
 
-void give_points(const lab::Task& task, const Evidence& evidence, TaskResult& out) {
+void give_points(const Evidence& evidence, TaskResult& out) {
   out.correctness_points = out.max_correctness_points;
   score_goals(evidence, out);
-  score_speedup(task, evidence, out);
+  score_speedup(evidence, out);
   out.points = out.correctness_points;
   for (const GoalScore& goal : out.goals) out.points += goal.points;
   for (const TierScore& tier : out.tiers) out.points += tier.points;
@@ -111,7 +109,7 @@ TaskResult score_task(const lab::Task& task, const Evidence& evidence) {
     return out;
   }
   out.verdict = deciding == nullptr ? lab::Verdict::ok : lab::Verdict::suspect;
-  give_points(task, evidence, out);
+  give_points(evidence, out);
   out.message = message_of(out);
   return out;
 }

@@ -33,7 +33,7 @@ struct Evidence {
 TaskResult score_task(const lab::Task& task, const Evidence& evidence);
 
 // Adds the points of a task whose verdict is OK or SUSPECT, with goals and tiers: what the evidence is worth.
-void give_points(const lab::Task& task, const Evidence& evidence, TaskResult& out);
+void give_points(const Evidence& evidence, TaskResult& out);
 
 // The result of a task whose lab could not be built or run.
 TaskResult unscored_task(const lab::Task& task, lab::Verdict verdict, std::string message);

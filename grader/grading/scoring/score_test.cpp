@@ -32,8 +32,7 @@ CaseRecord record(Verdict verdict, Stage stage = Stage::correctness, std::string
 Timing timing_of(double speedup) {
   Timing timing;
   timing.kernel_us = 1;
-  timing.one_thread_us = speedup;
-  timing.all_cores_us = speedup / 2;
+  timing.cpu_us = speedup;
   return timing;
 }
 
@@ -142,16 +141,6 @@ TEST(Score, SpeedupTiersAddUp) {
   EXPECT_EQ(points_at(10), 50);
 }
 
-TEST(Score, SpeedupUsesTheManifestsBaseline) {
-  lab::Task task = first_task();
-  task.baseline = lab::Baseline::all_cores;
-  Evidence evidence = full_evidence();
-  evidence.timings = {timing_of(12)};  // all cores: 6
-  const TaskResult result = score_task(task, evidence);
-  EXPECT_DOUBLE_EQ(result.speedup.value(), 6);
-  EXPECT_EQ(result.points, 46);
-}
-
 TEST(Score, TheSlowestSpeedupCaseCounts) {
   Evidence evidence = full_evidence();
   evidence.timings = {timing_of(50), timing_of(3), timing_of(30)};
@@ -240,8 +229,7 @@ TEST(Score, StaysWithinBoundsForAnyEvidence) {
     for (std::uint64_t i = below(3); i > 0; --i) {
       Timing timing;
       timing.kernel_us = odd[below(std::size(odd))];
-      timing.one_thread_us = odd[below(std::size(odd))];
-      timing.all_cores_us = odd[below(std::size(odd))];
+      timing.cpu_us = odd[below(std::size(odd))];
       evidence.timings.push_back(timing);
     }
     for (const lab::Task& task : testing::kTasks) {

@@ -25,7 +25,7 @@ class CpuKernels : public Kernels {
     std::vector<HostBuffer> inputs = buffers_of(shape.inputs), outputs = buffers_of(shape.outputs);
     for (std::size_t i = 0; i < inputs.size(); ++i)
       std::ranges::copy(items.begin()[i], inputs[i].bytes.begin());
-    problem_.baseline(task, c, inputs, outputs, Baseline::one_thread);
+    problem_.baseline(task, c, inputs, outputs);
     return outputs;
   }
 

@@ -403,9 +403,11 @@ std::string file_and_line(const std::string& file, std::uint32_t line) {
 std::string one_line(const std::vector<SourcePlace>& places) {
   if (places.empty()) return "an unknown line (compile with -lineinfo to see it)";
   const SourcePlace own = own_place(places), &outer = places.back(), &inner = places.front();
-  std::string text = file_and_line(outer.file, outer.line);
-  if (own.line != outer.line)
-    text += fmt::format(" (in {})", file_and_line(own.file, own.line));
+  std::string text = file_and_line(own.file, own.line);
+  if (own.file != outer.file)
+    text += fmt::format(" (called at {})", file_and_line(outer.file, outer.line));
+  else if (own.line != outer.line)
+    text += fmt::format(" (called at line {})", outer.line);
   else if (places.size() > 1)
     text += fmt::format(" (in {})", file_and_line(inner.file, inner.line));
   return text;

@@ -9,7 +9,6 @@
 #include <cstring>
 #include <functional>
 #include <nlohmann/json.hpp>
-#include <regex>
 #include <set>
 #include <string_view>
 
@@ -262,11 +261,8 @@ std::string brief_message(const Finding& f) {
   }
   text = without_arguments(text);
   replace_all(text, "kernel void ", "kernel ");
-  // "line 9 (in line 3)", of a function that is inlined: the inner line, as in the heading.
-  static const std::regex kInlined(R"(line \d+ \(in (line \d+)\))");
-  text = std::regex_replace(text, kInlined, "$1");
-  // Names without parameters, and no functions of other files that a line calls.
-  for (const char* const before : {"kernel ", " (in "})
+  // Names without parameters, no functions of other files that a line calls, and no line that calls it.
+  for (const char* const before : {"kernel ", " (in ", " (called at "})
     for (std::size_t at = text.find(before); at != std::string::npos; at = text.find(before, at + 1)) {
       const std::size_t open = text.find('(', at + 1), space = text.find(' ', at + std::strlen(before));
       const bool is_name = *before == 'k';

@@ -166,8 +166,7 @@ std::string smallest_of(const Layout& layout, const lab::Problem& problem, TaskR
   }
   const std::string printed = printed_lines(found->outcome.printed, kMaxLinesInMessage, 4);
   return smallest_text(problem, *task, *found, solutions ? "--solutions" : "", max_lines,
-                       failure != nullptr ? cause_of(*failure) : "",
-                       failure != nullptr ? failure->source : "") +
+                       failure != nullptr ? cause_of(*failure) : "") +
          (printed.empty() ? "" : "  It printed:\n" + printed);
 }
 

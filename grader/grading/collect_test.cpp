@@ -125,11 +125,7 @@ SourceLine lines_of_a_kernel() {
         "  const unsigned gid = blockIdx.x * kBlock + threadIdx.x;",
         "  const Index position = d_starts[gid];  // of an item",
         "  if (kept) d_out[position] = item;",
-        "  const auto ranks = rank_of(keys);",
-        "  move(position + ranks.before);",
-        "  for (unsigned i = gid; i < n; ++i) s_data[i] = 0;",
-        "  for (unsigned i = gid; i < n; ++i)",
-        "    d_out[gid] = combine(d_in[2 * gid + first_of_the_tile], d_in[2 * gid + first_of_the_tile + 1]);",
+        "  d_out[gid] = combine(d_in[2 * gid + first_of_the_tile], d_in[2 * gid + first_of_the_tile + 1]);",
         "}"};
     return line >= 1 && line <= std::size(kLines) ? kLines[line - 1] : "";
   };
@@ -148,29 +144,31 @@ lab::Failure race_of(const std::string& message, std::uint32_t line,
 }
 
 TEST(Explain, TellsOnePositionOfTwoItemsAndHowItIsComputed) {
-  const std::string both = "thread 0 of block 1 writes d_out[17] at fake.cu:";
+  const std::string both =
+      "thread 0 of block 1 writes d_out[17] at fake.cu:8, and so does thread 3 of block 0: lost";
   const lab::Failure scatter =
-      race_of(both + "8, and so does thread 3 of block 0: nothing orders two blocks unless a fence does", 8);
+      race_of(both + "; the position comes from d_starts (line 7), by lines 7, 6", 8);
   EXPECT_THAT(scatter.findings[0].message,
-              ::testing::EndsWith("two items have one position, so no barrier helps"));
+              ::testing::EndsWith("so no barrier helps; the position comes from d_starts (line 7)"));
   EXPECT_EQ(scatter.source,
-            "8 | if (kept) d_out[position] = item;\n    7 | const Index position = d_starts[gid];");
-  // Through the call of a function.
-  EXPECT_EQ(race_of(both + "10 (in fake.cu:2), and so does thread 3: lost", 10).source,
-            "2 | d_out[position + lane] = item;\n    10 | move(position + ranks.before);\n    "
-            "7 | const Index position = d_starts[gid];\n    9 | const auto ranks = rank_of(keys);");
+            "8 | if (kept) d_out[position] = item;\n    7 | const Index position = d_starts[gid];\n    "
+            "6 | const unsigned gid = blockIdx.x * kBlock + threadIdx.x;");
+  EXPECT_THAT(race_of(both + "; the position is computed, by lines 7", 8).findings[0].message,
+              ::testing::EndsWith("so no barrier helps"));
+  EXPECT_THAT(race_of(both + "; the position is the same for all threads of a block", 8).findings[0].message,
+              HasSubstr("only one thread may store there"));
 }
 
-TEST(Explain, TellsNoLineOfAnotherLoopForAnIndexPastTheEnd) {
+TEST(Explain, DropsTheCodeOfAnAccessPastTheEnd) {
   lab::Failure failure;
   lab::SimFinding stray;
   stray.checker = "memcheck", stray.kind = "out-of-bounds-shared", stray.file = "labs/fake/fake.cu",
-  stray.line = 11;
+  stray.line = 8;
   failure.explain(stray, true);
   failure.notes = {"cudaErrorIllegalAddress: an illegal memory access was encountered"};
   explain_lines(failure, lines_of_a_kernel());
-  EXPECT_EQ(failure.source, "11 | for (unsigned i = gid; i < n; ++i) s_data[i] = 0;");
-  failure.findings[0].line = 13;
+  EXPECT_EQ(failure.source, "8 | if (kept) d_out[position] = item;");
+  failure.findings[0].line = 9;
   explain_lines(failure, lines_of_a_kernel());
   EXPECT_THAT(failure.source, ::testing::EndsWith("d_in[2 * gid + first_of_the_tile + 1]);")) << "uncut";
   EXPECT_TRUE(failure.notes.empty()) << "the finding says so";

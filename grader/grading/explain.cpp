@@ -15,13 +15,48 @@
 namespace course::grader {
 namespace {
 
-std::string base_name(std::string_view path) {
-  const std::size_t slash = path.find_last_of('/');
-  return std::string(slash == std::string_view::npos ? path : path.substr(slash + 1));
+// Without indentation and comment.
+std::string trimmed(std::string_view text) {
+  constexpr std::size_t kLongestLine = 400;
+  text = text.substr(0, std::min(text.find("//"), kLongestLine));
+  while (text.ends_with(' ')) text.remove_suffix(1);
+  text.remove_prefix(std::min(text.find_first_not_of(' '), text.size()));
+  return tame_line(text);
+}
+
+// The line as it stands in the source, without indentation and comment; with the rest of its statement.
+std::string quote(const SourceLine& source_line, const std::string& file, std::uint32_t line) {
+  std::string text = trimmed(source_line(file, line));
+  for (std::uint32_t more = 1;
+       more <= 4 && !text.empty() && std::string_view(";{}").find(text.back()) == std::string_view::npos;
+       ++more)
+    text += " " + trimmed(source_line(file, line + more));
+  return text;
 }
 
 bool is_out_of_bounds(const lab::SimFinding& finding) {
   return finding.checker == "memcheck" && finding.kind.starts_with("out-of-bounds");
+}
+
+// What sim::describe_index says of an index: "; the position comes from d_starts (line 7), by lines 8, 7".
+constexpr std::string_view kPosition = "; the position ", kByLines = ", by lines ";
+constexpr std::string_view kComputed = "is computed";  // if no array is known
+
+// Takes the lines out of the message and calls quote(line) with the first of them.
+template <typename Quote>
+void quote_index(std::string& message, const Quote& quote) {
+  constexpr std::size_t kMost = 4;
+  const std::size_t position = message.find(kPosition), at = message.find(kByLines, position);
+  if (at == std::string::npos) return;
+  const char* next = message.c_str() + at + kByLines.size();
+  for (std::size_t n = 0; n < kMost && *next >= '0' && *next <= '9'; ++n) {
+    char* end = nullptr;
+    quote(static_cast<std::uint32_t>(std::strtoul(next, &end, 10)));
+    next = end + (std::string_view(end).starts_with(", ") ? 2 : 0);
+  }
+  const std::size_t end = message.find_first_not_of("0123456789, ", at + kByLines.size());
+  message.erase(at, std::min(end, message.size()) - at);
+  if (message.ends_with(kComputed)) message.resize(position);
 }
 
 // The mistake that explains the outputs of all other failed cases.
@@ -67,9 +102,13 @@ void explain_lines(lab::Failure& failure, const SourceLine& source_line) {
         change, std::string::npos,
         ": both threads read it and write it back. Are the parts of the threads disjoint? If "
         "they should share it, an atomic does both steps as one");
-  else if (why != std::string::npos && change == std::string::npos)
-    first.message.replace(why, std::string::npos, ": two items have one position, so no barrier helps");
-  else if (!is_out_of_bounds(first))
+  else if (why != std::string::npos && change == std::string::npos) {
+    const std::size_t index = std::min(first.message.find(kPosition, why), first.message.size());
+    const std::string how = first.message.substr(index);
+    const char* const what =
+        has(how, "same for all threads") ? "only one thread may store there" : "two items have one position";
+    first.message.replace(why, std::string::npos, fmt::format(": {}, so no barrier helps{}", what, how));
+  } else if (!is_out_of_bounds(first))
     return;
   if (const std::size_t size = first.message.find(" bytes of shared memory"); size != std::string::npos) {
     bool is_dynamic = false;
@@ -78,14 +117,9 @@ void explain_lines(lab::Failure& failure, const SourceLine& source_line) {
       is_dynamic = has(source_line(first.file, at), "extern __shared__");
     if (is_dynamic) first.message += "; a launch asks for dynamic shared memory in bytes, not in elements";
   }
-  // "at lab.cu:229 (in lab.cu:211)": line 229 calls the function with the access.
-  const std::string inlined = "(in " + base_name(first.file) + ":";
-  const std::size_t in = first.message.find(inlined);
-  const auto line = in == std::string::npos ? first.line
-                                            : static_cast<std::uint32_t>(std::strtoul(
-                                                  first.message.c_str() + in + inlined.size(), nullptr, 10));
-  failure.source =
-      fmt::format("{}", fmt::join(slice_of(source_line, first.file, line, first.line), "\n    "));
+  quote_index(first.message, [&](std::uint32_t line) {
+    failure.source += fmt::format("\n    {} | {}", line, quote(source_line, first.file, line));
+  });
 }
 
 std::string printed_lines(std::string_view printed, std::size_t limit, std::size_t indent) {

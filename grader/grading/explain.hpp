@@ -5,13 +5,13 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "grading/planning/plan.hpp"
 #include "grading/scoring/score.hpp"
-#include "grading/slice.hpp"
 #include "lab/diagnosis.hpp"
 
 namespace course::grader {
@@ -31,6 +31,9 @@ struct RunContext {
   // use in another, which may run in the same process.
   std::uint64_t seed_of(Stage stage, std::string_view task, std::string_view case_name) const;
 };
+
+// The text of a source line; "" if it cannot be read.
+using SourceLine = std::function<std::string(const std::string& file, std::uint32_t line)>;
 
 // Adds what the source shows: the line of the first finding; and where two threads of a launch store in one
 // element from one line, which no order makes right, or an access is past the end of an array, the lines that

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "smallest/smallest.hpp"
 
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -263,22 +264,29 @@ TEST(SmallestText, NamesTheArrayThatHoldsTheRightResults) {
   EXPECT_THAT(smallest_text(kProblem, kTask, found, ""), Not(HasSubstr("d_scratch holds")));
 }
 
-TEST(SmallestText, BlamesPositionsThatFallAndNoItems) {
+TEST(SmallestText, BlamesStartsThatFallAndNoFlags) {
   auto found = found_where(has_three_items);
   found.is_traced = true;
   found.trace_is_right = false;
-  found.outcome.sim_report = R"json({"findings": [], "launches": [{"kernel": "void fake::k00(int*)"}],
-   "trace": {"rows": [
-    {"launch": 0, "block": null, "after": "launch", "object": "d_places", "width": 4,
-     "contents": "0a00000003000000",
-     "writes": [[0, 0, 0, 32, [], "0a000000", []], [1, 0, 1, 32, [], "03000000", []]]}]}})json";
-  const auto text = [&](const std::string& slice) {
-    return smallest_text(kProblem, kTask, found, "", 12, "race: two items have one position", slice);
+  const auto text = [&](const std::vector<int>& values, const std::string& array) {
+    std::string contents, writes;
+    for (std::size_t i = 0; i < values.size(); ++i) {
+      const std::string word = fmt::format("{:02x}000000", values[i]);
+      contents += word;
+      writes += fmt::format(R"({}[{}, 0, {}, 32, [], "{}", []])", i == 0 ? "" : ", ", i, i, word);
+    }
+    found.outcome.sim_report = fmt::format(
+        R"json({{"findings": [], "launches": [{{"kernel": "void fake::k00(int*)"}}], "trace": {{"rows": [
+          {{"launch": 0, "block": null, "after": "launch", "object": "d_places", "width": 4,
+           "contents": "{}", "writes": [{}]}}]}}}})json",
+        contents, writes);
+    return smallest_text(kProblem, kTask, found, "", 12,
+                         "race: the position comes from " + array + " (line 7)");
   };
-  EXPECT_THAT(text("8 | d_out[p] = x;\n    7 | const unsigned p = d_places[i];"),
-              HasSubstr("d_places[1] is 3, less than d_places[0] = 10"));
-  EXPECT_THAT(text("8 | d_out[p] = d_places[p] + 1;"), Not(HasSubstr("less than")));
-  EXPECT_THAT(text(""), Not(HasSubstr("less than")));
+  EXPECT_THAT(text({0, 10, 3, 4, 5, 6}, "d_places"),
+              HasSubstr("d_places[2] is 3, less than d_places[1] = 10"));
+  EXPECT_THAT(text({0, 1, 0, 1, 0, 1}, "d_places"), Not(HasSubstr("less than")));
+  EXPECT_THAT(text({0, 10, 3, 4, 5, 6}, "d_starts"), Not(HasSubstr("less than")));
 }
 
 // As CopyProblem, but each of eight ranks has the output.

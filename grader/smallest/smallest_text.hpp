@@ -12,9 +12,8 @@ namespace course::grader {
 // For a terminal of 80 columns. `flags`: further words of the commands, such as "--solutions"; may be "".
 // `max_lines`: 0 for all that is known; else a table of at most six rows, fewer if lines are short, and one
 // command. `known`: the cause that stands above it; "": what the small input shows of its cause is shown,
-// too. `slice`: the lines that compute an index (Failure::source).
+// too.
 std::string smallest_text(const lab::Problem& problem, const lab::Task& task, const SmallestFailure& found,
-                          const std::string& flags, std::size_t max_lines = 0, const std::string& known = "",
-                          const std::string& slice = "");
+                          const std::string& flags, std::size_t max_lines = 0, const std::string& known = "");
 
 }  // namespace course::grader

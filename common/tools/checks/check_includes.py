@@ -73,7 +73,7 @@ ROOMS = {
     "grader/grading": [
         "planning",
         "scoring",
-        "slice case_runner baseline progress",
+        "case_runner baseline progress",
         "explain",
         "check collect",
         "grade",

@@ -80,8 +80,7 @@ void Boundcheck::before(Warp& w, const MicroOp& division) {
     f->kind = "division-by-zero";
     f->message = fmt::format(
         "{} divides an integer by 0 at {}: the result is undefined; a GPU continues with a number of which "
-        "all "
-        "bits are set",
+        "all bits are set",
         describe_thread(f->thread), one_line(f->where));
   }
 }
@@ -145,8 +144,10 @@ void Boundcheck::look(Warp& w, const MicroOp& op, const LaneAccess& a, const Pro
     f->object = at >= begin ? fmt::format("{}, element {} of {}", name, (at - begin) / bytes, n)
                             : fmt::format("{}, {} element(s) before its start", name,
                                           (begin - at + bytes - 1) / bytes);
-    f->message = fmt::format("{} accesses {} at {}, which is {}", describe_thread(f->thread), f->object,
-                             one_line(f->where), describe_address(*program_, arena_, at, op.width));
+    f->message = fmt::format("{} {} {} at {}, which is {}{}", describe_thread(f->thread),
+                             op.kind == OpKind::store ? "writes" : "accesses", f->object, one_line(f->where),
+                             describe_address(*program_, arena_, at, op.width),
+                             describe_index(*program_, *launch_, arena_, op));
   }
 }
 

@@ -82,8 +82,10 @@ Finding diagnose(const Program& program, const LaunchRequest& launch, const Grid
         describe_thread(o.thread), file_and_line(own.file, own.line));
     return f;
   }
-  f.message = fmt::format("{} at {}: {}{}{}", describe_thread(o.thread), one_line(o.where), o.text,
-                          f.object.empty() ? "" : ": ", f.object);
+  const bool strays = f.kind.starts_with("out-of-bounds") && o.op != nullptr;
+  f.message = fmt::format("{} at {}: {}{}{}{}", describe_thread(o.thread), one_line(o.where), o.text,
+                          f.object.empty() ? "" : ": ", f.object,
+                          strays ? describe_index(program, launch, arena, *o.op) : "");
   return f;
 }
 

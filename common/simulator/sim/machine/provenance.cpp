@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: MIT
 #include "sim/machine/provenance.hpp"
 
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
 #include <algorithm>
 #include <cstring>
 #include <map>
@@ -9,6 +12,8 @@
 #include <span>
 
 #include "ptx/ir.hpp"
+#include "sim/machine/describe.hpp"
+#include "sim/machine/machine.hpp"
 
 namespace course::sim {
 namespace {
@@ -19,6 +24,11 @@ using ptx::Operand;
 bool carries_pointers(const ptx::Instruction& i) {
   return i.opcode == "add" || i.opcode == "sub" || i.opcode == "mov" || i.opcode == "cvta" ||
          i.opcode == "mad" || i.opcode == "selp" || i.opcode == "ld" || i.opcode == "and" || i.opcode == "or";
+}
+
+bool defines(const Operand& o, std::int32_t reg) {
+  if (o.kind == Operand::Kind::reg) return o.index == reg;
+  return std::ranges::any_of(o.parts, [reg](const Operand& part) { return defines(part, reg); });
 }
 
 class Walk {
@@ -35,13 +45,6 @@ class Walk {
   }
 
  private:
-  static bool defines(const Operand& o, std::int32_t reg) {
-    if (o.kind == Operand::Kind::reg) return o.index == reg;
-    for (const Operand& part : o.parts)
-      if (defines(part, reg)) return true;
-    return false;
-  }
-
   void through(const ptx::Instruction& i) {
     if (i.opcode == "ld") {
       if (!i.has("param") || i.operands[1].index >= 0) return;
@@ -75,6 +78,70 @@ PointerArguments pointers_behind(const Program& program, const LaunchRequest& la
   for (const Operand& o : f.instructions[op.ptx_index].operands)
     if (o.kind == Operand::Kind::address) walk.from(o.index);
   return found;
+}
+
+std::string describe_index(const Program& program, const LaunchRequest& launch, const Arena& arena,
+                           const MicroOp& op) {
+  constexpr std::size_t kMostArrays = 3, kMostLines = 6;
+  const ptx::Function& f = *program.functions[op.function].source;
+  std::vector<std::int32_t> registers;  // in the order in which they were found
+  std::vector<std::uint32_t> lines;
+  std::set<std::uint32_t> launch_lines{own_place(places_of(program, op)).line};  // and that of the access
+  const auto arrays = shared_arrays(program);
+  std::vector<std::string> names, sources;
+  bool by_thread = false;
+  const auto follow = [&](const Operand& o, const auto& self) -> void {
+    by_thread = by_thread || o.name.starts_with("%tid") || o.name.starts_with("%lane");
+    const bool is_value = o.kind == Operand::Kind::reg || o.kind == Operand::Kind::address;
+    if (is_value && o.index >= 0 && f.registers[static_cast<std::size_t>(o.index)].type != ptx::Type::pred &&
+        std::ranges::find(registers, o.index) == registers.end())
+      registers.push_back(o.index);
+    for (const Operand& part : o.parts) self(part, self);
+  };
+  for (const Operand& o : f.instructions[op.ptx_index].operands)
+    if (o.kind == Operand::Kind::address) follow(o, follow);
+  for (std::size_t r = 0; r < registers.size(); ++r) {
+    for (std::uint32_t k = 0; k < f.instructions.size(); ++k) {
+      const ptx::Instruction& i = f.instructions[k];
+      if (i.operands.empty() || i.has("param") || !defines(i.operands[0], registers[r])) continue;
+      const std::uint32_t line = own_place(places_of(program, op.function, k)).line;
+      if (std::ranges::find(lines, line) == lines.end()) lines.push_back(line);
+      // A line such as i = blockIdx.x * blockDim.x + threadIdx.x is hardly ever wrong.
+      if (i.operands.size() > 1 && i.operands[1].kind == Operand::Kind::special) launch_lines.insert(line);
+      const auto load = std::ranges::find_if(program.ops, [&](const MicroOp& one) {
+        return one.function == op.function && one.ptx_index == k &&
+               (one.kind == OpKind::load || one.kind == OpKind::atomic);
+      });
+      if (load == program.ops.end()) {
+        for (const Operand& o : std::span(i.operands).subspan(1)) follow(o, follow);
+        continue;
+      }
+      by_thread = true;
+      const auto* shared = arrays[load->index];
+      for (const MicroOp& store : program.ops)
+        if (shared != nullptr && store.kind == OpKind::store && arrays[store.index] == shared)
+          for (const Operand& o :
+               program.functions[store.function].source->instructions[store.ptx_index].operands)
+            if (store.function == op.function && o.kind != Operand::Kind::address) follow(o, follow);
+      const PointerArguments pointers = pointers_behind(program, launch, *load);
+      std::string name = shared != nullptr ? plain_name(shared->name) : "";
+      if (name.empty() && pointers.size() == 1)
+        name = describe_address(program, arena, pointers.begin()->second);
+      name.resize(std::min(name.find_first_of(",["), name.size()));
+      if (name.empty() || names.size() == kMostArrays || std::ranges::find(names, name) != names.end())
+        continue;
+      names.push_back(name);
+      sources.push_back(fmt::format("{} (line {})", name, line));
+    }
+  }
+  std::erase_if(lines, [&](std::uint32_t line) { return launch_lines.contains(line); });
+  lines.resize(std::min(lines.size(), kMostLines));
+  const std::string from = fmt::format("comes from {}", fmt::join(sources, " and "));
+  return fmt::format("; the position {}{}",
+                     !by_thread        ? "is the same for all threads of a block"
+                     : sources.empty() ? "is computed"
+                                       : from,
+                     lines.empty() ? "" : fmt::format(", by lines {}", fmt::join(lines, ", ")));
 }
 
 namespace {

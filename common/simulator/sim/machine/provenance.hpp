@@ -6,9 +6,11 @@
 #include <cstdint>
 #include <map>
 #include <set>
+#include <string>
 #include <vector>
 
 #include "sim/machine/program.hpp"
+#include "sim/memory/memory.hpp"
 #include "sim/types.hpp"
 
 namespace course::sim {
@@ -19,6 +21,12 @@ using PointerArguments = std::map<std::uint64_t, std::uint64_t>;
 // Those from which the address of `op` may have been computed. Empty for ops in device functions: arguments
 // of calls are not followed.
 PointerArguments pointers_behind(const Program& program, const LaunchRequest& launch, const MicroOp& op);
+
+// How the index of an access is computed: the arrays whose values it depends on, with the lines that load
+// them, and all lines that compute it, nearest first. "; the position comes from d_starts (line 330) and
+// s_rank (line 300), by lines 333, 330, 300". Or that it is the same for all threads of a block.
+std::string describe_index(const Program& program, const LaunchRequest& launch, const Arena& arena,
+                           const MicroOp& op);
 
 // Loads whose value a compare-and-swap of the same address uses as the expected value, and compares with what
 // it finds. If such a load reads an outdated value, the swap fails. Ops are given by number.

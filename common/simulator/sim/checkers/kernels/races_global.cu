@@ -293,6 +293,17 @@ KERNEL(same_position_in_the_grid) {
   out[threadIdx.x] = in[threadIdx.x] + static_cast<int>(blockIdx.x);  // FAULT OTHER
 }
 
+// The array that holds the positions is named.
+// EXPECT global-race
+// REASON the position comes from s_rank (line
+// LAUNCH 1 32
+KERNEL(same_position_from_ranks) {
+  __shared__ unsigned s_rank[32];
+  s_rank[threadIdx.x] = threadIdx.x / 2;
+  __syncthreads();
+  out[s_rank[31 - threadIdx.x]] = in[threadIdx.x] + static_cast<int>(threadIdx.x);  // FAULT OTHER
+}
+
 // Each round stores at other positions than the one before, and a barrier between the rounds is missing.
 // EXPECT global-race
 // REASON no barrier between them

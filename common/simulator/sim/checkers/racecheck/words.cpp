@@ -291,7 +291,8 @@ std::string Racecheck::reason_of(const CurrentAccess& h, int lane, std::uint64_t
                        one.kind == OpKind::store && two.kind == OpKind::store &&
                        !changes_what_it_reads(*program_, one) &&
                        one_line(places_of(*program_, one)) == one_line(places_of(*program_, two));
-  if (scatter && one.index == two.index && !is_in_loop(*program_, one)) return kSamePosition;
+  if (scatter && one.index == two.index && !is_in_loop(*program_, one))
+    return kSamePosition + describe_index(*program_, *launch_, arena_, one);
   if (hazard == Hazard::same_value) return "both write the same value, so nothing is lost here";
   if (id == h.id && hazard != Hazard::read_write)  // at once
     return changes_what_it_reads(*program_, one) ? kLostChange : "one of the two values is lost";
@@ -317,10 +318,12 @@ std::string Racecheck::reason_of(const CurrentAccess& h, int lane, std::uint64_t
                                   : two_ways_to(h.shadow.base + offset, one, two);
   if (!overlap.empty()) return overlap;
   if (same_block) {
-    return fmt::format(
-        "no barrier {}between them{}{}", same_warp ? "or __syncwarp() " : "",
-        same_warp ? ", and lanes of a warp need not run in step" : "",
-        scatter ? ", or two items have the same position, and then their positions must differ" : "");
+    return fmt::format("no barrier {}between them{}{}", same_warp ? "or __syncwarp() " : "",
+                       same_warp ? ", and lanes of a warp need not run in step" : "",
+                       !scatter
+                           ? ""
+                           : ", or two items have the same position, and then their positions must differ" +
+                                 describe_index(*program_, *launch_, arena_, one));
   }
   if (one.kind == OpKind::atomic && two.kind == OpKind::atomic)
     return "an atomic of block scope does not reach other blocks";

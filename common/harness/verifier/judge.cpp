@@ -247,12 +247,19 @@ Judgement judge_silence(const LiveRunner::Waited& waited, double seconds) {
 namespace {
 
 // The first error: a race or an uninitialised read before an invalid access, or before a kernel that does not
-// end. One in the same kernel comes before those in others.
+// end. One in the same kernel comes before those in others. What is stored past the end of an array is
+// missing inside, so reading there is no error of its own.
 const SimFinding* first_error_before(const SimFinding& fault, const SimReport& report) {
   if (fault.checker != "memcheck" && fault.checker != "execution") return nullptr;
   const SimFinding* first = nullptr;
   for (const SimFinding& other : report.findings) {
     if ((other.checker != "racecheck" && other.checker != "initcheck") || weight_of(other) != Weight::fault)
+      continue;
+    const auto array_of = [](const SimFinding& f) {
+      return f.object.substr(0, f.object.find_first_of("[,"));
+    };
+    if (other.checker == "initcheck" && fault.message.find(" writes ") != std::string::npos &&
+        array_of(other) == array_of(fault))
       continue;
     if (other.kernel == fault.kernel) return &other;
     if (first == nullptr) first = &other;

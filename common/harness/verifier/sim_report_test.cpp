@@ -184,6 +184,21 @@ TEST(SimReport, FailedCallComesBeforeItsConsequences) {
   EXPECT_EQ(judgement.verdict, Verdict::ok) << "an error that the program takes into account";
 }
 
+TEST(SimReport, StorePastTheEndComesBeforeWhatItLeavesUnwritten) {
+  for (const bool same : {true, false}) {
+    SimReport report;
+    report.findings = {
+        finding_of("memcheck", "out-of-bounds-shared", "thread 1 writes s_keys, element 9 of 9"),
+        finding_of("initcheck", "uninitialised-shared", "reads s_keys[0]")};
+    report.findings[0].object = "s_keys, element 9 of 9";
+    report.findings[1].object = same ? "s_keys[0]" : "s_other[0]";
+    Judgement judgement;
+    judgement.verdict = Verdict::wrong_answer;
+    judge_report(report, false, false, judgement);
+    EXPECT_EQ(judgement.failure.findings.front().checker, same ? "memcheck" : "initcheck");
+  }
+}
+
 // It was seen; the other cause is guessed from the output.
 TEST(SimReport, LostUpdateComesBeforeGuesses) {
   SimReport report;

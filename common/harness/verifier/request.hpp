@@ -29,7 +29,7 @@ struct SessionOptions {
   std::vector<std::string> launcher;         // arguments before the runner's: its sandbox; empty for none
   bool launchers_report = false;             // the launchers report to ChildProcess::kReportFd
   // CPU seconds of the runner and the simulated device together; with checkers, the device's count for less
-  // (sim::kSlowdownByCheckers). See LiveRunner::wait.
+  // (sim::kSlowdownByCheckers). Short cases get fewer (session.cpp). See LiveRunner::wait.
   double seconds_per_case = 10;
   double seconds_to_start = 30;  // until the runner sends Hello: creating a GPU context may take long
   // Called when a process that runs student code reports a fault of the device: returns "" if the device

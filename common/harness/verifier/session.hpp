@@ -43,7 +43,8 @@ struct Prepared {
 // Not thread-safe; use one Session per thread. A runner is killed when the thread that started it ends.
 class Session {
  public:
-  explicit Session(SessionOptions options) : options_(std::move(options)) {}
+  explicit Session(SessionOptions options)
+      : options_(std::move(options)), seconds_(options_.seconds_per_case) {}
 
   // Runs one case and judges it. Starts a new runner first if none is running.
   Outcome run(const Problem& problem, const Task& task, const Case& c, std::uint64_t seed,
@@ -99,7 +100,8 @@ class Session {
   bool comes_of_order(const Subject& subject, const Outcome& known);
   void explain_by_old_value(const Subject& subject, Outcome& failed);
 
-  SessionOptions options_;
+  SessionOptions options_;            // its limit is that of the case
+  double seconds_;                    // the limit of a long case
   std::optional<LiveRunner> runner_;  // none: the next case starts a new process
 };
 

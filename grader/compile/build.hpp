@@ -19,7 +19,8 @@ constexpr std::uintmax_t kMaxSource = 1U << 20;  // bytes of a student's file
 
 struct BuildOutcome {
   lab::Verdict verdict = lab::Verdict::infra;  // ok, compile_error, policy or infra
-  std::string message;  // the first compiler errors, or the reason for another verdict; "" if ok
+  // The first compiler errors, or the reason for another verdict; if ok, the first warnings.
+  std::string message;
 };
 
 struct BuildOptions {

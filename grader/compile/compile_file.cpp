@@ -117,8 +117,9 @@ class SandboxedShell {
   // The path of the writable folder inside the sandbox.
   std::string seen() const { return is_placed(options_) ? kSeenAs : folder_; }
 
-  // std::nullopt if the command succeeded, else the verdict and the command's output.
-  std::optional<BuildOutcome> run(const std::string& command) const {
+  // std::nullopt if the command succeeded, else the verdict and the command's output. `warnings`: the first
+  // ones of a command that succeeded.
+  std::optional<BuildOutcome> run(const std::string& command, std::string* warnings = nullptr) const {
     if (!problem_.empty()) return BuildOutcome{Verdict::infra, fmt::format("{}: {}", folder_, problem_)};
     std::vector<std::string> words;
     if (sandbox_) words = sandbox_->launcher();
@@ -134,6 +135,7 @@ class SandboxedShell {
       return BuildOutcome{
           Verdict::compile_error,
           fmt::format("Compiling took longer than {:.0f} s and was stopped.", options_.seconds)};
+    if (done->exit_code == 0 && warnings != nullptr) *warnings = first_warnings(done->output, kMaxWarnings);
     if (done->exit_code == 0) return std::nullopt;
     // As in lab::Session: it is not the submission's fault if the sandbox does not start.
     if (!done->output.starts_with(kEntered))
@@ -166,14 +168,15 @@ Result<void> make_fresh(const std::string& folder) {
 // The outcome with readable compiler messages, in which paths are the ones that a student knows.
 BuildOutcome worded(BuildOutcome outcome, const Layout& layout, const std::string& lab,
                     const std::string& work, const std::string& seen) {
-  if (outcome.verdict != Verdict::compile_error) return outcome;
+  if (outcome.verdict != Verdict::compile_error && outcome.verdict != Verdict::ok) return outcome;
   const std::string file = fmt::format("labs/{0}/{0}.cu", lab);
   std::string& said = outcome.message;
   replace_all(said, fmt::format("{}/{}.cu", work, lab), file);
   replace_all(said, layout.root + "/" + file, file);
   replace_all(said, work + "/object.o", lab + ".cu.o");
   replace_all(said, seen + "/", "");
-  said = tame(compile_message(file, shorten_paths(without_chance(said), layout)));
+  said = shorten_paths(without_chance(said), layout);
+  said = tame(outcome.verdict == Verdict::ok ? said : compile_message(file, said));
   return outcome;
 }
 
@@ -235,11 +238,14 @@ BuildOutcome compile_file(const Layout& layout, const Recipe& recipe, const std:
   const bool placed = SandboxedShell::is_placed(options);
   const bool as_it_is = source == there && options.only_task.empty();
   const std::string seen_source = placed || as_it_is ? file : copy;
+  BuildOutcome done{Verdict::ok, ""};
   {
     const SandboxedShell shell(layout, compiled, recipe.headers, {{copy, there}}, options);
     const std::string output = shell.seen() + "/" + lab + ".cu.o";
-    if (auto failed = shell.run(fill_in(recipe.compile, seen_source, output, "")))
-      return worded(std::move(*failed), layout, lab, work, shell.seen());
+    if (auto failed = shell.run(fill_in(recipe.compile, seen_source, output, ""), &done.message))
+      done = std::move(*failed);
+    done = worded(std::move(done), layout, lab, work, shell.seen());
+    if (done.verdict != Verdict::ok) return done;
   }
   if (const auto taken = take_file(compiled + "/" + lab + ".cu.o", object, kLargestFile, 0644); !taken)
     return {Verdict::compile_error, tame(compile_message(file, "The compiler left no object file."))};
@@ -252,8 +258,9 @@ BuildOutcome compile_file(const Layout& layout, const Recipe& recipe, const std:
   }
   const BuildOutcome refused{Verdict::policy, file + " " + screened.message};
   if (!screened.message.empty() && !screened.may_be_linked) return refused;
-  BuildOutcome done = link_runner(layout, recipe, lab, work, options);
-  return done.verdict == Verdict::ok && !screened.message.empty() ? refused : done;
+  BuildOutcome linked = link_runner(layout, recipe, lab, work, options);
+  if (linked.verdict != Verdict::ok) return linked;
+  return screened.message.empty() ? done : refused;
 }
 
 BuildOutcome compile_once(const Layout& layout, const Recipe& recipe, const std::string& lab,

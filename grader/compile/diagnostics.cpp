@@ -19,7 +19,7 @@ namespace {
 
 constexpr std::size_t kMaxMessageLines = 24;
 // What is read of a compiler's output, which a source can make as long as it wants.
-constexpr std::size_t kMaxOutput = 16 << 20, kMaxErrorLines = 1000;
+constexpr std::size_t kMaxOutput = 16 << 20, kMaxErrorLines = 1000, kLongestWarning = 240;
 
 bool is_error_line(std::string_view line) {
   // nvcc's front end prints "file(12): error: …" or "file(12): error #20: …"; g++ and the linkers print ":
@@ -249,6 +249,18 @@ std::string first_errors(std::string_view compiler_output, std::size_t limit) {
   if (places.empty()) out = std::string(compiler_output);
   out = first_lines(out, kMaxMessageLines);
   while (!out.empty() && out.back() == '\n') out.pop_back();
+  return out;
+}
+
+std::string first_warnings(std::string_view compiler_output, std::size_t limit) {
+  std::string out;
+  std::set<std::string_view> places;
+  for (const std::string_view line : lines_of(compiler_output.substr(0, kMaxOutput))) {
+    const std::string_view place = line.substr(0, std::min(line.find("): warning"), line.size()));
+    if (place == line || !has(place, ".cu(") || !places.insert(place).second) continue;
+    if (places.size() > limit) break;
+    out += fmt::format("{}{}", out.empty() ? "" : "\n", line.substr(0, kLongestWarning));
+  }
   return out;
 }
 

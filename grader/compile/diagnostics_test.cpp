@@ -27,6 +27,14 @@ TEST(FirstErrors, LooksAtABoundedNumberOfErrors) {
   EXPECT_THAT(first_errors(many + "x.cu(7): error: late\n", 3), HasSubstr("x.cu(1)"));
 }
 
+TEST(FirstWarnings, AreThoseOfTheFile) {
+  const std::string of_file =
+      "labs/x/x.cu(3): warning #177-D: variable \"i\" was declared but never referenced";
+  EXPECT_EQ(first_warnings("/usr/include/a.hpp(1): warning: b\n" + of_file + "\n  int i;\n\n" + of_file, 2),
+            of_file);
+  EXPECT_EQ(first_warnings("x.cu(3): error: no\n", 2), "");
+}
+
 // As nvcc prints it for each type with which a template is instantiated.
 constexpr const char* kOneForEachType =
     R"(../labs/reduction/reduction.cu(61): error: identifier "tdi" is undefined

@@ -248,8 +248,16 @@ class Grading {
 TaskResult uncut_result_of(const LabToGrade& lab, const lab::Task& task, const Unit* unit) {
   if (lab.build_verdict != Verdict::ok) return unscored_task(task, lab.build_verdict, lab.build_message);
   if (unit == nullptr) return unscored_task(task, Verdict::infra, "This task was not run.");
-  TaskResult result = unit->broken.empty() ? score_task(task, unit->evidence)
-                                           : unscored_task(task, Verdict::infra, unit->broken);
+  Evidence evidence = unit->evidence;
+  // The compiler may have seen the mistake of a program that is wrong.
+  const CaseRecord* wrong = lab.build_message.empty() ? nullptr : deciding_record(evidence.cases);
+  if (wrong != nullptr && wrong->failure && wrong->verdict != Verdict::not_implemented) {
+    lab::Failure failure = *wrong->failure;
+    failure.notes.push_back("the compiler warned: " + lab.build_message);
+    set_failure(evidence.cases[static_cast<std::size_t>(wrong - evidence.cases.data())], std::move(failure));
+  }
+  TaskResult result =
+      unit->broken.empty() ? score_task(task, evidence) : unscored_task(task, Verdict::infra, unit->broken);
   result.seconds = unit->seconds;
   return result;
 }

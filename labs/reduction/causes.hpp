@@ -39,6 +39,10 @@ struct Facts {
   Expected expected;
 
   OpId id() const { return static_cast<OpId>(c.op); }
+  // Number of items before the first whole vector of 16 bytes.
+  std::size_t n_head() const {
+    return std::min<std::size_t>(items.size(), (16 - c.misalign % 16) % 16 / sizeof(T));
+  }
   // Whether `got` is this value: for floats up to rounding, for integers exactly.
   bool is(long double value) const {
     const auto difference = std::abs(static_cast<long double>(got) - value);
@@ -192,14 +196,17 @@ std::string one_side_twice(const auto& f) {
 std::string round_left_out(const auto& f) {
   for (std::size_t missing = 1; missing < 1024; missing *= 2) {
     // What is missing is the end of the array: more likely rest_left_out.
-    if (missing >= 32 && f.c.n <= 2 * missing) continue;
+    if (missing > 32 && f.c.n <= 2 * missing) continue;
     const auto round = [&](auto a, auto b, std::size_t stride) { return stride == missing ? a : f.op(a, b); };
     const auto reduce_block = [&](auto& values, std::size_t) { return tree(values, 1, round); };
-    if (block_that_gives(f, std::max<std::size_t>(64, 2 * missing), 1024, reduce_block) != 0)
+    const auto block = block_that_gives(f, std::max<std::size_t>(64, 2 * missing), 1024, reduce_block);
+    const bool is_end = missing == 1 || missing == 32 || 2 * missing == block;
+    if (block != 0)
       return fmt::format(
-          "the round in which values {} apart are combined is missing: of each {} items the second half "
+          "the round in which values {} apart are combined is missing{}: of each {} items the second half "
           "was left out",
-          missing, 2 * missing);
+          missing, is_end ? " (the loop over the strides ends too early, or begins too late)" : "",
+          2 * missing);
   }
   return "";
 }
@@ -236,9 +243,8 @@ std::string stride_of_a_block(const F& f) {
   using Value = typename F::Value;
   if (!has_telling_items(f)) return "";
   const std::size_t n = f.c.n, n_pack = 16 / sizeof(f.items[0]);
-  const std::size_t misaligned = f.c.misalign % 16 / sizeof(f.items[0]);
   for (const bool packed : {true, false}) {
-    const std::size_t head = packed ? std::min(n, (n_pack - misaligned) % n_pack) : 0;
+    const std::size_t head = packed ? f.n_head() : 0;
     const std::size_t tail = packed ? head + (n - head) / n_pack * n_pack : n;
     for (std::size_t block = 64; block <= 1024; block *= 2) {
       const std::size_t group = packed ? block * n_pack : block;
@@ -266,14 +272,27 @@ std::string stride_of_a_block(const F& f) {
   return "";
 }
 
+// Whether `got` is the result of the items from `first` to `last` alone.
+bool is_of_items(const auto& f, std::size_t first, std::size_t last) {
+  const bool is_sum = f.id() == OpId::sum || f.id() == OpId::mean;
+  if (f.c.n > 1 && !f.has_telling_integers() && !(is_sum && f.c.pattern == Pattern::random)) return false;
+  return explains(f, f.op.finish(fold_one_thread(f.items.subspan(first, last - first), f.op)));
+}
+
 // A guard such as gid + 1 < n. (Of one item, that leaves the identity.)
-template <typename T, typename Op>
-std::string last_item_lost(const Facts<T, Op>& f) {
-  if (f.c.n == 0) return "";
-  if (f.c.n > 1 && !has_telling_items(f)) return "";
-  return explains(f, f.op.finish(fold_one_thread(f.items.first(f.items.size() - 1), f.op)))
+std::string last_item_lost(const auto& f) {
+  return f.c.n > 0 && is_of_items(f, 0, f.c.n - 1)
              ? fmt::format("the last item, d_in[{}], was left out", f.c.n - 1)
              : "";
+}
+
+std::string head_left_out(const auto& f) {
+  const std::size_t head = f.n_head();
+  if (head == 0 || !is_of_items(f, head, f.c.n)) return "";
+  return fmt::format(
+      "no thread has read the first {}: d_in is not at a multiple of 16 bytes here, and what comes before "
+      "the first whole vector must be combined, too",
+      head == 1 ? "item" : fmt::format("{} items", head));
 }
 
 // `got` is the result of the first items only.
@@ -315,6 +334,7 @@ std::string items_off(const Facts<T, Op>& f) {
       for (const bool twice : {false, true}) {
         const std::size_t begin = from(static_cast<U>(up_to - (twice ? got - right : right - got)));
         if (begin > i || (i + 1 == n && !twice)) continue;
+        if (begin == 0 && i + 1 == f.n_head() && !twice) continue;  // head_left_out says so
         if (n > kMax && i - begin >= kFew) continue;
         const char* what = twice ? "combined twice" : "left out";
         return begin == i ? fmt::format("d_in[{}] was {}", i, what)
@@ -355,7 +375,8 @@ constexpr Rule<Facts<T, Op>> kRules[] = {
     {"round_left_out", round_left_out<Facts<T, Op>>},
     {"first_block_repeated", first_block_repeated<Facts<T, Op>>},
     {"stride_of_a_block", stride_of_a_block<Facts<T, Op>>},
-    {"last_item_lost", last_item_lost<T, Op>},
+    {"last_item_lost", last_item_lost<Facts<T, Op>>},
+    {"head_left_out", head_left_out<Facts<T, Op>>},
     {"items_off", items_off<T, Op>},
     {"rest_left_out", rest_left_out<T, Op>},
     {"one_by_one", one_by_one<T, Op>},

@@ -189,6 +189,30 @@ TEST(Check, TellsThatARoundOfTheTreeIsMissing) {
   EXPECT_EQ(t.hint(), "this is the sum of the first 128 of the 255 items: the rest was left out");
 }
 
+TEST(Check, TellsALoopOverStridesThatEndsTooEarly) {
+  // Blocks of 512, and the last round in shared memory is missing.
+  for (const char* name : {"sum_i32_n33_random", "sum_i32_n511_random"}) {
+    Tried t = tried(name);
+    const auto items = t.input<std::int32_t>();
+    std::uint32_t sum = 0;
+    for (std::size_t i = 0; i < items.size(); ++i)
+      if (i % 64 < 32) sum += static_cast<std::uint32_t>(items[i]);
+    output<std::int32_t>(t) = static_cast<std::int32_t>(sum);
+    EXPECT_TRUE(says(t, "32 apart"));
+    EXPECT_TRUE(says(t, "ends too early"));
+  }
+}
+
+TEST(Check, TellsItemsBeforeTheFirstVectorThatNobodyRead) {
+  for (const char* name :
+       {"sum_i32_n3_random_off4", "sum_i32_n100003_random_off4", "sum_i32_n4099_random_off12"}) {
+    Tried t = tried(name);
+    const auto rest = t.input<std::int32_t>().subspan((16 - t.c.misalign) / sizeof(std::int32_t));
+    output<std::int32_t>(t) = fold_one_thread(rest, Sum<std::int32_t>{});
+    EXPECT_TRUE(says(t, "before the first whole vector"));
+  }
+}
+
 TEST(Check, TellsThatEveryBlockReducedTheFirstItems) {
   Tried t = tried("sum_i32_n1025_random");
   const auto first = t.input<std::int32_t>().first(256);

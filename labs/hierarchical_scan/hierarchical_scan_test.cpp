@@ -234,6 +234,12 @@ TEST(Check, TellsTheBorderOfATile) {
         op);
     EXPECT_TRUE(says(t, "one tile late"));
   }
+  // Of two tiles, the second has no carry in either case.
+  Tried t = tried("inclusive_sum_i32_n4096_random");
+  spoil(
+      t, kTile, op, Kind::inclusive, [](std::uint64_t) { return 0; }, op);
+  EXPECT_FALSE(says(t, "one tile late"));
+  EXPECT_TRUE(says(t, "the scan starts again"));
 }
 
 TEST(Check, TellsALookBackThatStopsAmongItemsThatAreMostlyEqual) {

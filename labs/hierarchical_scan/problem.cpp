@@ -129,6 +129,11 @@ struct Facts {
     }
     return true;
   }
+  // Whether there is a third tile, and it has the carry of the second.
+  bool has_late_carry(std::uint64_t third) const {
+    const Value carry = fold(0, first);
+    return third < items.size() && matches(third, [&](Value local) { return op(carry, local); });
+  }
   // The smallest tile size for which `fits` holds, or 0 if there is none. If items are equal or 0, it must be
   // the only one.
   template <typename Fits>
@@ -179,14 +184,11 @@ std::string added_instead_of_op(const Facts<Op>& f) {
   return "";
 }
 
-// Carries that were scanned exclusively are taken as if inclusively: the tile after the first gets none.
-// Until there is a third tile, it looks like one without carries.
+// Each tile has the carry of the one before it: the second tile has none, and the third that of the second.
+// Two tiles look like tiles without carries, and are said to be such.
 std::string carry_too_late(const auto& f) {
   const bool is_second = std::has_single_bit(f.first) && f.first >= 32 && f.goes_on_from(f.op.identity());
-  if (!f.is_telling() || !is_second) return "";
-  const auto next = 2 * f.first;
-  const auto prefix = f.fold(0, f.first);
-  if (next >= f.items.size() || !f.matches(next, [&](auto local) { return f.op(prefix, local); })) return "";
+  if (!f.is_telling() || !is_second || !f.has_late_carry(2 * f.first)) return "";
   return fmt::format(
       "the carries are one tile late: the tile at element {} has none, and each one after it has that of the "
       "tile before it",
@@ -195,7 +197,7 @@ std::string carry_too_late(const auto& f) {
 
 std::string tile_on_its_own(const auto& f) {
   if (!(f.is_telling() && f.first > 0 && f.goes_on_from(f.op.identity()))) return "";
-  if (!carry_too_late(f).empty()) return "";
+  if (f.has_late_carry(2 * f.first)) return "";
   return fmt::format(
       "from element {} on the scan starts again: the total of the items left of the tile is not "
       "combined into it",
@@ -225,8 +227,7 @@ std::string carry_too_early(const auto& f) {
   if (tile == 0) return "";
   return fmt::format(
       "element {0}, the last one of its tile, also has the prefix of the tile that begins at element {1}: "
-      "the "
-      "prefixes are applied one element too early",
+      "the prefixes are applied one element too early",
       f.first, next);
 }
 

@@ -97,14 +97,20 @@ struct TableFacts {
             wrapping_add(k == 0 ? Sum{0} : result[row(k - 1) * width + col], value(row(k) * width + col));
     return result;
   }
-  // The rows are scanned, in pieces; the columns are not. `carried`: each piece goes on from the total of the
-  // one before it, which lacks what is before that.
-  std::vector<Sum> rows(std::size_t piece = SIZE_MAX, bool carried = false) const {
+  // The rows are scanned, in pieces; the columns are not. A piece goes on from nothing, from the total of the
+  // piece before it alone, or from the right sum without that total.
+  enum class Carry { none, total, late };
+  std::vector<Sum> rows(std::size_t piece = SIZE_MAX, Carry carry = Carry::none) const {
     std::vector<Sum> result(items.size());
-    Sum own{0}, before{0};
+    Sum own{0}, before{0}, all{0};
     for (std::size_t i = 0; i < items.size(); ++i) {
       const std::size_t column = i % size().width;
-      if (column % piece == 0) before = column > 0 && carried ? own : Sum{0}, own = Sum{0};
+      if (column == 0) own = all = Sum{0};
+      if (column % piece == 0) {
+        before = carry == Carry::none ? Sum{0} : carry == Carry::total ? own : all;
+        all = wrapping_add(all, own);
+        own = Sum{0};
+      }
       own = wrapping_add(own, static_cast<Sum>(items[i]));
       result[i] = wrapping_add(before, own);
     }
@@ -127,6 +133,30 @@ std::string sides_swapped(const auto& f) {
       "width and height are swapped: this is the table of an image {} wide and {} high, and "
       "this one is {} wide and {} high",
       height, width, width, height);
+}
+
+// The rows of the image are read at a wrong distance from each other.
+template <typename T>
+std::string wrong_pitch(TableFacts<T> f) {
+  const auto [width, height] = f.size();
+  const std::span<const T> items = f.items;
+  std::vector<T> read(items.size());
+  for (const std::size_t pitch : {std::size_t{0}, height, width - 1, width + 1}) {
+    if (pitch == width || height < 2 || (height - 1) * pitch + width > items.size()) continue;
+    for (std::size_t k = 0; k < height; ++k) {
+      const std::size_t ahead = f.row(0) == 0 ? k * pitch : (height - 1) * width - k * pitch;
+      std::ranges::copy(items.subspan(ahead, width), read.data() + f.row(k) * width);
+    }
+    f.items = read;
+    if (f.out.is_table(f.table(f.size(), corner_of(f.c))))
+      return pitch == 0 ? "every row was read from the image's first row: the start of the row is missing in "
+                          "the index"
+                        : fmt::format(
+                              "the image was read as if its rows began {} items apart: that is "
+                              "the width, {}",
+                              pitch, width);
+  }
+  return "";
 }
 
 std::string columns_forgotten(const auto& f) {
@@ -187,25 +217,44 @@ std::vector<Cause> part_of_the_columns(const auto& f) {
   return causes;
 }
 
-// The rows are scanned in pieces; a new piece begins in the first column with a wrong entry.
-std::string pieces_of_rows(const auto& f) {
-  const std::size_t width = f.size().width;
-  std::size_t piece = width;
+// The first column with a wrong entry.
+std::size_t first_wrong_column(const auto& f) {
+  std::size_t first = f.size().width;
   for (std::size_t i = 0; i < f.out.got.size(); ++i)
-    if (!f.out.is_right(i)) piece = std::min(piece, i % width);
+    if (!f.out.is_right(i)) first = std::min(first, i % f.size().width);
+  return first;
+}
+
+bool are_columns_of(const auto& f, const auto& rows) {
+  return f.out.is_table(f.columns_of([&](std::size_t i) { return rows[i]; }));
+}
+
+// Each tile of a row has the carry of the one before it. Two tiles look like pieces_of_rows.
+template <typename T>
+std::string carry_too_late(const TableFacts<T>& f) {
+  const std::size_t tile = first_wrong_column(f);
+  const bool has_third = tile >= 2 && 2 * tile < f.size().width;
+  return !has_third || !are_columns_of(f, f.rows(tile, TableFacts<T>::Carry::late))
+             ? ""
+             : fmt::format(
+                   "the carries in the rows are one tile late: the tile at column {} has none, and each one "
+                   "after it has that of the tile before it",
+                   tile);
+}
+
+// The rows are scanned in pieces; a new piece begins in the first column with a wrong entry.
+template <typename T>
+std::string pieces_of_rows(const TableFacts<T>& f) {
+  const std::size_t piece = first_wrong_column(f);
   if (piece < 2) return "";
-  const auto are_columns_of = [&](const auto& rows) {
-    return f.out.is_table(f.columns_of([&](std::size_t i) { return rows[i]; }));
-  };
-  if (are_columns_of(f.rows(piece)))
+  if (are_columns_of(f, f.rows(piece)))
     return fmt::format(
         "the sums of the rows start again from 0 at column {}: the sum of the items before it is missing",
         piece);
-  if (piece % 2 == 0 && are_columns_of(f.rows(piece / 2, true)))
+  if (piece % 2 == 0 && are_columns_of(f, f.rows(piece / 2, TableFacts<T>::Carry::total)))
     return fmt::format(
         "from column {} on, the sums of the rows hold only the {} items before each tile: the carry is "
-        "replaced by "
-        "a tile's total, which must be added to it",
+        "replaced by a tile's total, which must be added to it",
         piece, piece / 2);
   return "";
 }
@@ -246,8 +295,7 @@ std::string tiles_not_turned(const TableFacts<T>& f) {
     explains = !f.out.is_right(i) && all[f.row(i / width)][i % width].has_value();
   return fits && explains
              ? "the tiles change places, but inside a tile nothing is transposed: to[c][r] must come from "
-               "the tile's "
-               "row r and column c"
+               "the tile's row r and column c"
              : "";
 }
 
@@ -283,9 +331,11 @@ template <typename T>
 constexpr Rule<TableFacts<T>> kTableRules[] = {
     {"other_corner", other_corner<TableFacts<T>>},
     {"sides_swapped", sides_swapped<TableFacts<T>>},
+    {"wrong_pitch", [](const TableFacts<T>& f) { return wrong_pitch(f); }},
     {"columns_forgotten", columns_forgotten<TableFacts<T>>},
     {"rows_forgotten", rows_forgotten<T>},
-    {"pieces_of_rows", pieces_of_rows<TableFacts<T>>},
+    {"pieces_of_rows", pieces_of_rows<T>},
+    {"carry_too_late", carry_too_late<T>},
     {"tiles_not_turned", tiles_not_turned<T>},
     {"exclusive_table", exclusive_table<T>},
     {"transposed", transposed<TableFacts<T>>},

@@ -183,17 +183,34 @@ TEST(Check, TellsRowsThatBeginAnew) {
   EXPECT_TRUE(says(t, "the sums of the rows start again from 0 at column 256"));
 }
 
-TEST(Check, TellsACarryThatIsReplaced) {
-  Tried t = tried("serial", "lower_left_i32_1000x37_random");
-  const auto items = t.input<std::int32_t>();
-  const auto out = t.output<std::int64_t>();
-  for (std::size_t r = 37; r-- > 0;)
-    for (std::size_t c = 0; c < 1000; ++c) {
-      std::int64_t row = 0;
-      for (std::size_t k = c < 256 ? 0 : c / 256 * 256 - 256; k <= c; ++k) row += items[r * 1000 + k];
-      out[r * 1000 + c] = row + (r == 36 ? 0 : out[(r + 1) * 1000 + c]);
-    }
-  EXPECT_TRUE(says(t, "hold only the 256 items before each tile"));
+TEST(Check, TellsACarryThatIsReplacedOrLate) {
+  for (const bool late : {false, true}) {
+    Tried t = tried("serial", "lower_left_i32_1000x37_random");
+    const auto items = t.input<std::int32_t>();
+    const auto out = t.output<std::int64_t>();
+    for (std::size_t r = 37; r-- > 0;)
+      for (std::size_t c = 0; c < 1000; ++c) {
+        const std::size_t tile = c / 256 * 256, before = c < 256 ? 0 : tile - 256;
+        std::int64_t row = 0;
+        for (std::size_t k = 0; k <= c; ++k)
+          if (late ? k < before || k >= tile : k >= before) row += items[r * 1000 + k];
+        out[r * 1000 + c] = row + (r == 36 ? 0 : out[(r + 1) * 1000 + c]);
+      }
+    EXPECT_TRUE(says(t, late ? "one tile late" : "hold only the 256 items before each tile"));
+  }
+}
+
+TEST(Check, TellsRowsThatWereReadFromWrongStarts) {
+  for (const std::size_t pitch : {std::size_t{0}, std::size_t{37}}) {
+    Tried t = tried("serial", "lower_left_i32_1000x37_random");
+    const std::vector<std::int32_t> items(t.input<std::int32_t>().begin(), t.input<std::int32_t>().end());
+    for (std::size_t k = 0; k < 37; ++k)
+      std::copy_n(items.begin() + static_cast<std::ptrdiff_t>(36 * 1000 - k * pitch), 1000,
+                  t.inputs[0].as<std::int32_t>().begin() + static_cast<std::ptrdiff_t>((36 - k) * 1000));
+    problem().baseline(*t.task, t.c, t.inputs, t.outputs, lab::Baseline::one_thread);
+    std::ranges::copy(items, t.inputs[0].as<std::int32_t>().begin());
+    EXPECT_TRUE(says(t, pitch == 0 ? "the image's first row" : "began 37 items apart"));
+  }
 }
 
 TEST(Check, TellsTilesInWhichNothingIsTransposed) {

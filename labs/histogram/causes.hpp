@@ -31,9 +31,9 @@ inline bool same(Counts a, Counts b) {
   return std::ranges::equal(a, b);
 }
 
-// How many samples are in no bin, and why.
+// How many samples are in no bin, and why; and how many are at the lower end.
 struct Outside {
-  Count below = 0, at_end = 0, above = 0, not_a_number = 0;
+  Count below = 0, at_start = 0, at_end = 0, above = 0, not_a_number = 0;
 };
 template <typename T, typename Bins>
 Outside outside_of(std::span<const T> samples, const Bins& bins) {
@@ -46,6 +46,7 @@ Outside outside_of(std::span<const T> samples, const Bins& bins) {
   Outside outside;
   for (const T sample : samples) {
     if (sample < lo) ++outside.below;
+    if (sample == lo) ++outside.at_start;
     if (sample == hi) ++outside.at_end;
     if (sample > hi) ++outside.above;
     if (sample != sample) ++outside.not_a_number;
@@ -88,6 +89,34 @@ inline std::string end_in_a_bin(const Facts& f) {
   return in_a_bin(
       f, f.outside.at_end,
       "samples equal to the upper end were counted in the {} bin: a bin ends before its upper edge");
+}
+inline std::string start_in_no_bin(const Facts& f) {
+  for (const Count end : {Count{0}, f.outside.at_end}) {
+    std::vector<Count> counts(f.right.begin(), f.right.end());
+    counts[0] -= f.outside.at_start, counts[f.n_bins() - 1] += end;
+    counts[f.n_bins()] += f.outside.at_start - end;
+    if (f.outside.at_start > 0 && same(counts, f.got))
+      return fmt::format(
+          "samples equal to the lower end were counted in no bin{}: it is the first bin's (<=, "
+          "not <), and the upper end lies outside (<, not <=)",
+          end > 0 ? ", and those equal to the upper end in the last bin" : "");
+  }
+  return "";
+}
+inline std::string all_in_no_bin(const Facts& f) {
+  return f.got[f.n_bins()] == f.n && f.right[f.n_bins()] < f.n
+             ? "every sample was counted as one that lies in no bin: are the two ends exchanged in the test?"
+             : "";
+}
+// A binary search that goes on in the wrong half once does so from then on.
+inline std::string branches_exchanged(const Facts& f) {
+  std::vector<Count> counts(f.right.size());
+  counts[f.n_bins()] = f.right[f.n_bins()];
+  for (std::size_t b = 0; b < f.n_bins(); ++b) counts[b < f.n_bins() / 2 ? f.n_bins() - 1 : 0] += f.right[b];
+  return f.has_several_bins() && !same(counts, f.right) && same(counts, f.got)
+             ? "the samples below the middle edge are all in the last bin, and the others in the first: the "
+               "search goes on in the wrong half"
+             : "";
 }
 inline std::string nan_in_a_bin(const Facts& f) {
   return in_a_bin(f, f.outside.not_a_number,
@@ -171,8 +200,7 @@ inline std::string padding_counted(const Facts& f) {
     if (n_differ != 1) continue;
     return fmt::format(
         "{} counts too many, as many as the last tile of {} has positions without a sample: they were "
-        "counted, "
-        "too",
+        "counted, too",
         total - f.n, tile);
   }
   return "";
@@ -212,8 +240,7 @@ inline std::string stride_of_a_block(const Facts& f) {
     for (Count i = 0; i < f.n; ++i) counts[f.bin_of(i)] += i / block + 1;
     if (same(counts, f.got))
       return "each block also counted the samples of the blocks after it: the loop must advance by all "
-             "threads "
-             "of the grid, gridDim.x * blockDim.x, not by those of a block";
+             "threads of the grid, gridDim.x * blockDim.x, not by those of a block";
   }
   return "";
 }
@@ -262,8 +289,7 @@ inline std::string counters_transposed(const Facts& f) {
   return !fits || same(f.right, f.got) ? ""
                                        : fmt::format(
                                              "the counter of bin b and thread t is {} at b * n_private + t, "
-                                             "and {} at t * (n_bins + 1) + "
-                                             "b: both must be the same place",
+                                             "and {} at t * (n_bins + 1) + b: both must be the same place",
                                              stored ? "read" : "stored", stored ? "stored" : "read");
 }
 
@@ -288,6 +314,9 @@ inline std::string wrong_bins(const Facts& f) {
 constexpr Rule<Facts> kRules[] = {
     {"windows_on_top_of_each_other", windows_on_top_of_each_other},
     {"end_in_a_bin", end_in_a_bin},
+    {"start_in_no_bin", start_in_no_bin},
+    {"all_in_no_bin", all_in_no_bin},
+    {"branches_exchanged", branches_exchanged},
     {"nan_in_a_bin", nan_in_a_bin},
     {"below_in_a_bin", below_in_a_bin},
     {"above_in_a_bin", above_in_a_bin},

@@ -287,6 +287,27 @@ TEST(Check, RecognisesSamplesThatLieInNoBin) {
   EXPECT_TRUE(says(t, "were dropped"));
 }
 
+TEST(Check, RecognisesExchangedBounds) {
+  Tried t = tried("edges_f32_b10_n20000_extremes");
+  const auto samples = t.input<float>(), edges = t.input<float>(1);
+  const auto count = [&](auto bin_of_sample) {
+    std::ranges::fill(t.output<Count>(), Count{0});
+    for (const float x : samples) ++t.output<Count>()[bin_of_sample(x)];
+  };
+  const auto bin = [&](float x) {
+    return static_cast<std::size_t>(std::ranges::upper_bound(edges, x) - edges.begin()) - 1;
+  };
+  const auto inside = [&](float x) { return x >= edges[0] && x < edges[10]; };
+  count([&](float x) { return inside(x) && x > edges[0] ? bin(x) : 10; });
+  EXPECT_TRUE(says(t, "equal to the lower end were counted in no bin"));
+  count([&](float x) { return x == edges[10] ? 9 : inside(x) && x > edges[0] ? bin(x) : 10; });
+  EXPECT_TRUE(says(t, "equal to the upper end in the last bin"));
+  count([](float) { return std::size_t{10}; });
+  EXPECT_TRUE(says(t, "are the two ends exchanged"));
+  count([&](float x) { return std::size_t{!inside(x) ? 10u : x < edges[5] ? 9u : 0u}; });
+  EXPECT_TRUE(says(t, "in the wrong half"));
+}
+
 TEST(Check, RecognisesWhereAllSamplesOfNoBinWent) {
   Tried t = tried("even_i32_b16_n4097_random_outside");
   const auto counts = t.output<Count>();

@@ -140,13 +140,16 @@ template <typename T>
 std::string wrong_pitch(TableFacts<T> f) {
   const auto [width, height] = f.size();
   const std::span<const T> items = f.items;
-  std::vector<T> read(items.size());
   for (const std::size_t pitch : {std::size_t{0}, height, width - 1, width + 1}) {
     if (pitch == width || height < 2 || (height - 1) * pitch + width > items.size()) continue;
-    for (std::size_t k = 0; k < height; ++k) {
-      const std::size_t ahead = f.row(0) == 0 ? k * pitch : (height - 1) * width - k * pitch;
-      std::ranges::copy(items.subspan(ahead, width), read.data() + f.row(k) * width);
-    }
+    const auto row = [&, w = width, h = height](std::size_t k) {
+      return items.subspan(f.row(0) == 0 ? k * pitch : (h - 1) * w - k * pitch, w);
+    };
+    using Sum = typename TableFacts<T>::Sum;
+    const Sum second = wrapping_add(static_cast<Sum>(row(0)[0]), static_cast<Sum>(row(1)[0]));
+    if (f.out.got[f.row(1) * width] != second) continue;  // most do not fit, and an image may be long
+    std::vector<T> read(items.size());
+    for (std::size_t k = 0; k < height; ++k) std::ranges::copy(row(k), read.data() + f.row(k) * width);
     f.items = read;
     if (f.out.is_table(f.table(f.size(), corner_of(f.c))))
       return pitch == 0 ? "every row was read from the image's first row: the start of the row is missing in "

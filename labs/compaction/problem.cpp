@@ -211,14 +211,12 @@ constexpr Rule<CountFacts> kCountRules[] = {
          if (f.got - f.expected == (tile - f.n % tile) % tile) return "";  // positions without an item
        return fmt::format(
            "{} too many: items of earlier tiles were added twice. In a look back, the nearest prefix "
-           "contains all "
-           "tiles before it: add no state of these",
+           "contains all tiles before it: add no state of these",
            f.got - f.expected);
      },
      false,
      "too many: items of earlier tiles were added twice. In a look back, the nearest prefix contains all "
-     "tiles "
-     "before it: add no state of these"},
+     "tiles before it: add no state of these"},
     // Of one partial block more, it looks as if the last one was left out.
     {"first_block_alone",
      [](const CountFacts& f) -> std::string {

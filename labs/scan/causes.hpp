@@ -169,8 +169,7 @@ std::string rows_joined(const Facts<Op>& f) {
         fits || ((window == f.c.n || f.c.n * window <= kMostCombined) && f.gives(windowed(f, f.c.n, window)));
   if (fits)
     return "results combine items of the row before: each row must start again, so what counts is the "
-           "position "
-           "in the row";
+           "position in the row";
   return "";
 }
 
@@ -181,8 +180,7 @@ std::string rounds_missing(const Facts<Op>& f) {
     if (f.gives(windowed(f, f.row_length(), window)))
       return fmt::format(
           "each result combines only the last {} of its row: the round with offset {} is missing, or its "
-          "results "
-          "are in the array that is not read",
+          "results are in the array that is not read",
           window == 1 ? "item" : fmt::format("{} items", window), window);
   return "";
 }
@@ -389,8 +387,7 @@ std::string no_power_of_two(const Facts<Op>& f) {
   if (f.gives(swept(f, leaves, items, false, leaves - 1)))
     return fmt::format(
         "the tree has {} leaves, but a block only {} threads, as many as a row has items: no thread works at "
-        "the "
-        "last positions, among them the root. Launch leaves_for(row_length) threads",
+        "the last positions, among them the root. Launch leaves_for(row_length) threads",
         leaves, items);
   return "";
 }

@@ -147,8 +147,7 @@ std::string describe_null(const Arena& arena) {
   if (arena.heap_refused().empty()) return "a null pointer";
   return fmt::format(
       "a null pointer, as malloc in a kernel returned: {} (cudaDeviceSetLimit(cudaLimitMallocHeapSize, "
-      "bytes) "
-      "before the first launch makes it larger)",
+      "bytes) before the first launch makes it larger)",
       arena.heap_refused());
 }
 
@@ -176,9 +175,8 @@ std::string describe_address(const Program& program, const Arena& arena, std::ui
            (program.demangled.find("{lambda") == std::string::npos
                 ? "a host pointer, or one that was computed wrongly"
                 : "a host pointer, such as the this that a lambda with [=] or [&] in a member function "
-                  "captures "
-                  "(copy the members to local variables first, or capture *this), or one that was computed "
-                  "wrongly");
+                  "captures (copy the members to local variables first, or capture *this), or one that was "
+                  "computed wrongly");
   if (!known) {
     near = arena.nearest(address);
     if (near == nullptr || distance(*near, address) > std::max(kNear, 4 * near->size))

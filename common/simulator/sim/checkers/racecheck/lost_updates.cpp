@@ -106,8 +106,7 @@ void Racecheck::report_lost(const CurrentAccess& h, int lane, const MicroOp& loa
   f.kind = "lost-update";
   f.message = fmt::format(
       "one operation is needed here, such as atomicAdd, atomicMax or a loop with atomicCAS, not a load and a "
-      "store: {} reads {} at {} and then writes it at {}, but in between {} has changed it at "
-      "{}{}",
+      "store: {} reads {} at {} and then writes it at {}, but in between {} has changed it at {}{}",
       describe_thread(f.thread), f.object, one_line(places_of(*program_, load)), one_line(f.where),
       describe_thread(f.other_thread), one_line(f.other_where),
       is_certain ? "" : ". (No harm if it checks the word again later, or if all write the same value.)");

@@ -237,8 +237,8 @@ std::string side_by_side(std::string_view dryrun, const std::string& source) {
       "{{\n  {}\n}} >\"$w/host.txt\" 2>&1 &\nhost=$!\n"
       "{{\n  {}\n}} >\"$w/device.txt\" 2>&1 &\ndevice=$!\n"
       "wait $host || {{ kill $device 2>/dev/null; cat \"$w/host.txt\"; exit 1; }}\n"
-      "cat \"$w/host.txt\"\n"  // warnings
       "wait $device || {{ cat \"$w/device.txt\"; exit 1; }}\n"
+      "cat \"$w/host.txt\" \"$w/device.txt\"\n"  // warnings
       "{{\n  {}\n}} >\"$w/machine.txt\" 2>&1 &\nmachine=$!\n"
       "{} || exit 1\n"
       "wait $machine || {{ cat \"$w/machine.txt\"; exit 1; }}\n"

@@ -136,6 +136,7 @@ std::string describe_index(const Program& program, const LaunchRequest& launch, 
   }
   std::erase_if(lines, [&](std::uint32_t line) { return launch_lines.contains(line); });
   lines.resize(std::min(lines.size(), kMostLines));
+  if (by_thread && sources.empty() && lines.empty()) return "";
   const std::string from = fmt::format("comes from {}", fmt::join(sources, " and "));
   return fmt::format("; the position {}{}",
                      !by_thread        ? "is the same for all threads of a block"

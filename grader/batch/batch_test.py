@@ -814,7 +814,7 @@ submission_13:
         self.assertIn("onlinetext.html", taken["Cy_814", "scan"].origin)
 
     def test_canvas_download(self):
-        """As lib/content_zipper.rb names files: name, LATE, id, number of the file, its name."""
+        """As lib/content_zipper.rb names files: name, LATE (for all of a student), id, number, name."""
         for name in (
             "lovelaceada_40012_77_scan.cu",
             "ngbob_LATE_40013_78_scan-2.cu",
@@ -831,7 +831,7 @@ submission_13:
             {
                 ("lovelaceada_40012", "scan"): (True, False),
                 ("ngbob_40013", "scan"): (True, True),
-                ("ngbob_40013", "reduction"): (True, False),
+                ("ngbob_40013", "reduction"): (True, True),
                 ("öz李_40014", "scan"): (True, False),
                 ("diazcy_40015", "scan"): (False, False),
             }.items(),

@@ -43,18 +43,21 @@ bool looks_again(Warp& w, const MicroOp& op, const std::uint64_t* at) {
 }
 
 // What kind of write a lane's access is. Increments, and additions of one sign, give the same result in any
-// order; their results are taken for tickets. Accesses of other kinds (kOther), and additions of nothing,
-// come after what another block wrote.
+// order; their results are taken for tickets. Accesses of other kinds (kOther) come after what another block
+// wrote. kNothing leaves memory as it is, whatever stands there: a look, by which programs poll.
 enum WriteKind : std::uint8_t { kOther, kNothing, kIncrement, kDecrement, kAddition, kSubtraction };
 auto kinds_of(Warp& w, const MicroOp& op) {
   const ptx::Instruction& i = w.program->functions[op.function].source->instructions[op.ptx_index];
-  const bool adds = i.has("add") && !i.has("f32") && !i.has("f64");
+  const bool adds = i.has("add") && !i.has("f32") && !i.has("f64"), swaps = i.has("cas"), masks = i.has("and");
+  const bool can_do_nothing = adds || masks || i.has("or") || i.has("xor");
   const WriteKind kind = i.has("inc") ? kIncrement : i.has("dec") ? kDecrement : kOther;
-  return [&w, &op, adds, kind](int lane) {
-    if (!adds) return kind;
-    const std::int64_t value =
-        op.width == 8 ? w.slot<std::int64_t>(op.src[1])[lane] : w.slot<std::int32_t>(op.src[1])[lane];
-    return value == 0 ? kNothing : value > 0 ? kAddition : kSubtraction;
+  return [&w, &op, adds, swaps, masks, can_do_nothing, kind](int lane) {
+    const auto operand = [&w, &op, lane](std::size_t k) -> std::int64_t {
+      return op.width == 8 ? w.slot<std::int64_t>(op.src[k])[lane] : w.slot<std::int32_t>(op.src[k])[lane];
+    };
+    if (swaps) return operand(1) == operand(2) ? kNothing : kOther;
+    if (can_do_nothing && operand(1) == (masks ? -1 : 0)) return kNothing;
+    return !adds ? kind : operand(1) > 0 ? kAddition : kSubtraction;
   };
 }
 
@@ -97,10 +100,13 @@ void raise_signal(Warp& w, const MicroOp& op, const std::uint64_t* at) {
   });
 }
 
-void atomic_signal(Warp& w, const MicroOp& op, const std::uint64_t* at) {
+bool atomic_signal(Warp& w, const MicroOp& op, const std::uint64_t* at) {
+  const auto kind_of = kinds_of(w, op);
+  bool looks = op.dst[0] != MicroOp::kNoSlot;
+  for_lanes(w, [&](int lane) { looks = looks && kind_of(lane) == kNothing; });
+  if (looks) return await_signal(w, op, at);
   if (op.dst[0] != MicroOp::kNoSlot) {
     const bool waits = looks_again(w, op, at) || w.only_polls;
-    const auto kind_of = kinds_of(w, op);
     std::uint64_t until = 0;
     for_words(w, op, at, [&](int lane, std::uint64_t word) {
       const Signals::Signal* s = w.worker->signals->find(word);
@@ -114,6 +120,7 @@ void atomic_signal(Warp& w, const MicroOp& op, const std::uint64_t* at) {
     w.time = std::max(w.time, until);
   }
   raise_signal(w, op, at);
+  return false;
 }
 
 void count_hot_spots(Warp& w, const std::uint64_t* at) {

@@ -15,9 +15,10 @@ namespace course::sim {
 bool await_signal(Warp& w, const MicroOp& op, const std::uint64_t* at);
 // A strong store.
 void raise_signal(Warp& w, const MicroOp& op, const std::uint64_t* at);
-// An atomic: a store, unless it adds nothing. It is also a wait if it is repeated at the same address, or if
-// its result depends on whether it comes before or after the last write of another block: a lock.
-void atomic_signal(Warp& w, const MicroOp& op, const std::uint64_t* at);
+// An atomic: a store, and also a wait if it is repeated at the same address, or if its result depends on
+// whether it comes before or after the last write of another block: a lock. One that leaves memory as it is,
+// in all lanes, is a strong load, with its result.
+bool atomic_signal(Warp& w, const MicroOp& op, const std::uint64_t* at);
 // Adds the warp's global atomics to HotSpots.
 void count_hot_spots(Warp& w, const std::uint64_t* at);
 

@@ -1308,6 +1308,32 @@ TEST(Machine, BlocksThatWaitForTheirNumberTakeTurns) {
     EXPECT_GT(clocks(64, look, signal), 4 * clocks(8, look, signal)) << look;
 }
 
+// Block b writes to its word twice, and between these waits for the first write of the block before it.
+TEST(Machine, LooksByAnAtomicAreThoseOfALoad) {
+  const auto counters = [](const std::string& look) {
+    TestDevice t(
+        ".visible .entry k(.param .u64 in)\n{\n  .reg .pred %p;\n  .reg .b32 %r, %n, %one;\n"
+        "  .reg .b64 %a, %mine, %before;\n  ld.param.u64 %a, [in];\n  mov.u32 %one, 1;\n"
+        "  mov.u32 %r, %laneid;\n  setp.ne.u32 %p, %r, 0;\n  @%p exit;\n  atom.global.add.u32 %n, [%a], 1;\n"
+        "  mad.wide.u32 %before, %n, 4, %a;\n  add.u64 %mine, %before, 4;\n"
+        "  st.volatile.global.u32 [%mine], %one;\n  setp.eq.u32 %p, %n, 0;\n  @%p bra work;\nagain:\n  " +
+        look +
+        "\n  setp.eq.u32 %p, %r, 0;\n  @%p bra again;\nwork:\n  st.volatile.global.u32 [%mine], 2;\n"
+        "  ret;\n}\n");
+    t.device.set_mode(kCounters);
+    return t.launch("k", 64, 32, t.array<int>(65, 0)).counters;
+  };
+  const Counters load = counters("ld.volatile.global.u32 %r, [%before];");
+  for (const std::string look :
+       {"or.b32 %r, [%before], 0;", "xor.b32 %r, [%before], 0;", "add.u32 %r, [%before], 0;",
+        "and.b32 %r, [%before], -1;", "cas.b32 %r, [%before], 0, 0;", "cas.b32 %r, [%before], %one, %one;"}) {
+    const Counters atomic = counters("atom.global." + look);
+    EXPECT_NEAR(static_cast<double>(atomic.chain_clocks), static_cast<double>(load.chain_clocks),
+                0.25 * static_cast<double>(load.chain_clocks))
+        << look;
+  }
+}
+
 TEST(Machine, CountersAndTicketsTakeNoTurns) {
   for (const std::string op : {"atom.global.add.u32 %r, [%a], 3;", "atom.global.add.u32 %r, [%a], 0;",
                                "atom.global.inc.u32 %r, [%a], 1000000;", "red.global.max.u32 [%a], %one;"}) {

@@ -119,6 +119,7 @@ inline T fetch(u64 address, T b, T c, bool alone) {
 template <Place P>
 void count_atomic(Warp& w, const MicroOp& op, const Lanes& a) {
   Worker& worker = *w.worker;
+  if (P == Place::global && worker.signals != nullptr && atomic_signal(w, op, a.at)) return;
   const u64 most = most_on_one_address(w, a);
   worker.op_counters[op.index].serialised += most;
   if constexpr (P == Place::shared) {
@@ -127,7 +128,6 @@ void count_atomic(Warp& w, const MicroOp& op, const Lanes& a) {
   } else if constexpr (P == Place::global) {
     count_hot_spots(w, a.at);
     if (op.dst[0] != MicroOp::kNoSlot) w.stall = std::max(w.stall, worker.fetch_stall);
-    if (worker.signals != nullptr) atomic_signal(w, op, a.at);
   }
 }
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "sim/grid/signals.hpp"
 
+#include <algorithm>
 #include <utility>
 
 namespace course::sim {
@@ -17,6 +18,7 @@ std::uint64_t place_of(const std::vector<Signals::Signal>& table, std::uint64_t 
 
 void Signals::clear() {
   table_.clear();
+  stages_.clear();
   n_ = looks = blocks_seen = 0;
 }
 
@@ -24,6 +26,7 @@ void Signals::raise(std::uint64_t address, std::uint64_t time, std::uint64_t blo
   if (2 * (n_ + 1) > table_.size()) grow();
   Signal& s = table_[place_of(table_, address)];
   n_ += s.address == 0 ? 1 : 0;
+  if (s.address != 0 && s.block == block && s.first < time) stages_[block].push_back({s.first, time});
   s = {address, block, s.address == 0 || s.block != block ? time : s.first, time, kind};
 }
 
@@ -31,6 +34,15 @@ const Signals::Signal* Signals::find(std::uint64_t address) const {
   if (table_.empty()) return nullptr;
   const Signal& s = table_[place_of(table_, address)];
   return s.address == 0 ? nullptr : &s;
+}
+
+std::uint64_t Signals::available(const Signal& signal) const {
+  const auto stages = stages_.find(signal.block);
+  if (signal.first != signal.last || stages == stages_.end()) return signal.first;
+  const auto between = std::ranges::find_if(stages->second, [&](const Stages& of) {
+    return of.first < signal.first && signal.first <= of.last;
+  });
+  return between == stages->second.end() ? signal.first : between->first;
 }
 
 void Signals::grow() {

@@ -80,7 +80,7 @@ bool await_signal(Warp& w, const MicroOp& op, const std::uint64_t* at) {
   for_words(w, op, at, [&](int, std::uint64_t word) {
     const Signals::Signal* s = signals.find(word);
     if (s == nullptr || s->block == w.block->linear) return;
-    until = std::max(until, s->first);
+    until = std::max(until, signals.available(*s));
     two_stages = two_stages || s->first != s->last;
     if (std::find(seen, seen + n_seen, s->block) == seen + n_seen) seen[n_seen++] = s->block;
   });

@@ -1334,6 +1334,26 @@ TEST(Machine, LooksByAnAtomicAreThoseOfALoad) {
   }
 }
 
+// The same with values beside their flag: an aggregate, and a prefix that takes its place.
+TEST(Machine, LooksAtValuesBesideAFlagWaitForItsFirstWrite) {
+  const auto clocks = [](const std::string& value) {
+    TestDevice t(
+        ".visible .entry k(.param .u64 in)\n{\n  .reg .pred %p;\n  .reg .b32 %r, %n, %one;\n"
+        "  .reg .b64 %a, %mine, %before;\n  ld.param.u64 %a, [in];\n  mov.u32 %one, 1;\n"
+        "  mov.u32 %r, %laneid;\n  setp.ne.u32 %p, %r, 0;\n  @%p exit;\n  atom.global.add.u32 %n, [%a], 1;\n"
+        "  mad.wide.u32 %before, %n, 4, %a;\n  add.u64 %mine, %before, 4;\n"
+        "  st.volatile.global.u32 [%mine+1024], %n;\n  st.volatile.global.u32 [%mine], %one;\n"
+        "  setp.eq.u32 %p, %n, 0;\n  @%p bra work;\nagain:\n  ld.volatile.global.u32 %r, [%before];\n"
+        "  setp.eq.u32 %p, %r, 0;\n  @%p bra again;\n  ld.volatile.global.u32 %r, [%before+" +
+        value +
+        "];\nwork:\n  st.volatile.global.u32 [%mine+2048], %r;\n  st.volatile.global.u32 [%mine], 2;\n"
+        "  ret;\n}\n");
+    t.device.set_mode(kCounters);
+    return static_cast<double>(t.launch("k", 64, 32, t.array<int>(1024, 0)).counters.chain_clocks);
+  };
+  EXPECT_NEAR(clocks("2048"), clocks("1024"), 0.1 * clocks("1024"));
+}
+
 TEST(Machine, CountersAndTicketsTakeNoTurns) {
   for (const std::string op : {"atom.global.add.u32 %r, [%a], 3;", "atom.global.add.u32 %r, [%a], 0;",
                                "atom.global.inc.u32 %r, [%a], 1000000;", "red.global.max.u32 [%a], %one;"}) {

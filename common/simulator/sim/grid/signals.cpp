@@ -39,9 +39,8 @@ const Signals::Signal* Signals::find(std::uint64_t address) const {
 std::uint64_t Signals::available(const Signal& signal) const {
   const auto stages = stages_.find(signal.block);
   if (signal.first != signal.last || stages == stages_.end()) return signal.first;
-  const auto between = std::ranges::find_if(stages->second, [&](const Stages& of) {
-    return of.first < signal.first && signal.first <= of.last;
-  });
+  const auto between = std::ranges::find_if(
+      stages->second, [&](const Stages& of) { return of.first < signal.first && signal.first <= of.last; });
   return between == stages->second.end() ? signal.first : between->first;
 }
 

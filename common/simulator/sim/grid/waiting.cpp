@@ -48,7 +48,8 @@ bool looks_again(Warp& w, const MicroOp& op, const std::uint64_t* at) {
 enum WriteKind : std::uint8_t { kOther, kNothing, kIncrement, kDecrement, kAddition, kSubtraction };
 auto kinds_of(Warp& w, const MicroOp& op) {
   const ptx::Instruction& i = w.program->functions[op.function].source->instructions[op.ptx_index];
-  const bool adds = i.has("add") && !i.has("f32") && !i.has("f64"), swaps = i.has("cas"), masks = i.has("and");
+  const bool adds = i.has("add") && !i.has("f32") && !i.has("f64"), swaps = i.has("cas"),
+             masks = i.has("and");
   const bool can_do_nothing = adds || masks || i.has("or") || i.has("xor");
   const WriteKind kind = i.has("inc") ? kIncrement : i.has("dec") ? kDecrement : kOther;
   return [&w, &op, adds, swaps, masks, can_do_nothing, kind](int lane) {

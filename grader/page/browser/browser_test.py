@@ -42,7 +42,8 @@ HOSTILE = "</title><script>console.error('ran')</script><b onclick=x> & \"quoted
 # Made by hand: the checks must see what is wrong.
 FAULTY = """<!doctype html><html><body><h1>a</h1><h1>b</h1><h4>skips</h4><main><p style="color: #999; width: 800px">pale and wide</p><p>2^28, 2^(d+1) and e_{b+1}, but <code>2^28</code></p>
 <button></button><img src="data:,"><a href="#nowhere">x</a><p id="twice"></p><p id="twice"></p>
-<svg width="90" height="30"><rect width="90" height="30" fill="#222"/><text y="20" fill="#333" font-size="9">dark</text></svg>
+<svg width="90" height="30"><rect width="90" height="30" fill="#222"/>
+<text y="20" fill="#333" font-size="9">dark</text></svg>
 <svg width="90" height="30"><text y="20">over</text><text x="9" y="18">each other</text><text x="80" y="20">cut</text></svg>
 <p style="width: 3em; overflow: hidden; white-space: nowrap">Longer than its box</p><p hidden style="display: block">hidden</p>
 <div><div class="player"><input type="range" min="1" max="2" oninput="this.style.marginTop = 9 * this.value + 'px'"></div></div></main>

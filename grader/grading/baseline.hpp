@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
-// CPU baselines, on one thread, timed in this process on items like those of the speedup
-// case. No other work of the grader may run at that time. Tasks with the same case, shape and result share
-// the times. Other activity on the machine can only increase a time, even CPU time (cold caches after a
-// context switch, a shared core, new pages). So the lowest time counts, and the runs are repeated until the
-// lowest times agree. The times are then kept for this machine and build.
+// CPU baselines, on one thread, timed in this process on items like those of the speedup case. No other work
+// of the grader may run at that time. Tasks with the same case, shape and result share the times. Other
+// activity on the machine can only increase a time, even CPU time (cold caches after a context switch, a
+// shared core, new pages). So the lowest time counts, and the runs are repeated until the lowest times agree.
+// The times are then kept for this machine and build.
 #pragma once
 
 #include <cstdint>
@@ -55,8 +55,8 @@ class BaselineTimer {
   void keep() const;
 
   // Times the baseline after one untimed run: at least `runs` times, and until the times are stable, for at
-  // most kMaxSeconds. Times of earlier calls for this task, or for one that
-  // computes the same, are included; nothing is added to times from the file.
+  // most kMaxSeconds. Times of earlier calls for this task, or for one that computes the same, are included;
+  // nothing is added to times from the file.
   static constexpr double kMaxSeconds = 5;
   std::vector<double> time(const lab::Problem& problem, const lab::Task& task, const lab::Case& c,
                            std::uint64_t seed, int runs = kBaselineRuns);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// A contiguous share of the work for each core, of checks that take long.
+// For checks that take long: a contiguous share of the work for each core.
 #pragma once
 
 #include <algorithm>

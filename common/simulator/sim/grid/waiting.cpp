@@ -48,8 +48,8 @@ bool looks_again(Warp& w, const MicroOp& op, const std::uint64_t* at) {
 enum WriteKind : std::uint8_t { kOther, kNothing, kIncrement, kDecrement, kAddition, kSubtraction };
 auto kinds_of(Warp& w, const MicroOp& op) {
   const ptx::Instruction& i = w.program->functions[op.function].source->instructions[op.ptx_index];
-  const bool adds = i.has("add") && !i.has("f32") && !i.has("f64"), swaps = i.has("cas"),
-             masks = i.has("and");
+  const bool adds = i.has("add") && !i.has("f32") && !i.has("f64"), masks = i.has("and");
+  const bool swaps = i.has("cas") && op.width <= 8;  // operands of 16 bytes are two slots each
   const bool can_do_nothing = adds || masks || i.has("or") || i.has("xor");
   const WriteKind kind = i.has("inc") ? kIncrement : i.has("dec") ? kDecrement : kOther;
   return [&w, &op, adds, swaps, masks, can_do_nothing, kind](int lane) {

@@ -1281,7 +1281,8 @@ TEST(Machine, BlocksThatWaitForTheirNumberTakeTurns) {
   const auto clocks = [](unsigned blocks, const std::string& look, const std::string& signal) {
     TestDevice t(
         ".visible .entry k(.param .u64 in)\n{\n  .reg .pred %p;\n  .reg .b32 %r, %q, %n, %one;\n"
-        "  .reg .b64 %a, %mine, %next;\n  ld.param.u64 %a, [in];\n  mov.u32 %one, 1;\n  mov.u32 %r, "
+        "  .reg .b64 %a, %mine, %next;\n  .reg .b128 %free, %taken, %old;\n  ld.param.u64 %a, [in];\n  "
+        "mov.u32 %one, 1;\n  mov.u32 %r, "
         "%laneid;\n"
         "  setp.ne.u32 %p, %r, 0;\n  @%p exit;\n  atom.global.add.u32 %n, [%a], 1;\n"
         "  mad.wide.u32 %mine, %n, 8, %a;\n  add.u64 %mine, %mine, 16;\n  add.u64 %next, %mine, 8;\n"
@@ -1289,7 +1290,7 @@ TEST(Machine, BlocksThatWaitForTheirNumberTakeTurns) {
         "again:\n  " +
         look + "\n  @%p bra again;\nwork:\n  " + signal + "\n  ret;\n}\n");
     t.device.set_mode(kCounters);
-    return t.launch("k", blocks, 32, t.array<int>(2 * 65 + 8, 0)).counters.chain_clocks;
+    return t.launch("k", blocks, 32, t.array<int>(4 * 65 + 32, 0)).counters.chain_clocks;
   };
   const std::string next = "st.volatile.global.u32 [%next+4], %one;";
   const std::pair<std::string, std::string> kTurns[] = {
@@ -1303,6 +1304,11 @@ TEST(Machine, BlocksThatWaitForTheirNumberTakeTurns) {
        "red.global.add.u32 [%next+4], 1;"},
       {"atom.global.or.b32 %r, [%mine+4], 0;\n  st.volatile.global.u32 [%a+4], %n;\n  setp.eq.u32 %p, %r, 0;",
        "red.global.or.b32 [%next+4], 1;"},
+      // Of 16 bytes.
+      {"mad.wide.u32 %mine, %n, 16, %a;\n  ld.volatile.global.u32 %r, [%mine+64];\n  setp.eq.u32 %p, %r, 0;",
+       "mad.wide.u32 %next, %n, 16, %a;\n  mov.b64 %mine, 0;\n  mov.b128 %free, {%mine, %mine};\n  mov.b64 "
+       "%mine, 1;\n  mov.b128 %taken, {%mine, %mine};\n  atom.global.cas.b128 %old, [%next+80], %free, "
+       "%taken;"},
   };
   for (const auto& [look, signal] : kTurns)
     EXPECT_GT(clocks(64, look, signal), 4 * clocks(8, look, signal)) << look;

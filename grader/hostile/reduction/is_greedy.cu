@@ -40,10 +40,12 @@ void use_up_files() {
   }
 }
 
+// The largest first: a kernel that allows a million maps (Ubuntu 24.04) runs out of addresses before.
 void use_up_maps() {
-  constexpr long kPrivateAnonymous = 0x22;
-  for (long protection = 0; raw_call(SYS_mmap, 0, 4096, protection, kPrivateAnonymous, -1, 0) > 0;)
-    protection = 3 - protection;  // none, all, none …: equal neighbours would be merged
+  constexpr long kPrivateAnonymousNoReserve = 0x4022;
+  for (long size = 1L << 30; size >= 4096; size >>= 9)
+    for (long protection = 0; raw_call(SYS_mmap, 0, size, protection, kPrivateAnonymousNoReserve, -1, 0) > 0;)
+      protection = 3 - protection;  // none, all, none …: equal neighbours would be merged
 }
 
 }  // namespace

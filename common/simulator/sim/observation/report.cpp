@@ -240,7 +240,11 @@ std::string short_name(const std::string& kernel) {
   std::string name = without_arguments(kernel);
   if (name.starts_with("void ")) name.erase(0, 5);
   replace_all(name, "(anonymous namespace)::", "");
-  name.resize(std::min(name.find('('), name.size()));
+  std::size_t end = 0;
+  // f<(Kind)0>(int): the first parenthesis is an argument's.
+  for (int depth = 0; end < name.size() && (depth > 0 || name[end] != '('); ++end)
+    depth += (name[end] == '<') - (name[end] == '>');
+  name.resize(end);
   const std::size_t first = name.find("::"), last = name.rfind("::");
   if (name.size() > kShort && first < last) name.erase(first, last - first);
   return name;

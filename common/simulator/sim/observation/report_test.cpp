@@ -116,6 +116,13 @@ TEST(Report, IsBriefAboutParametersAndInlinedFunctions) {
       << text.brief[0];
 }
 
+TEST(Report, KeepsAnEnumerationAmongTheArguments) {
+  Finding f;
+  f.kernel = "void dilate<(Kind)0>(int*, int)";
+  const std::string brief = to_text({f}).brief.at(0);
+  EXPECT_TRUE(brief.ends_with(" in dilate<(Kind)0>\n  \n")) << brief;
+}
+
 TEST(Report, KeepsTheLinesWithMostInstructions) {
   Report report;
   report.lines.resize(5000);

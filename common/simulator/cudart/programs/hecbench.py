@@ -19,7 +19,7 @@ import signal
 import subprocess
 import sys
 
-RUN_LIMIT = 60  # seconds of processor time
+RUN_LIMIT = 120  # seconds of processor time
 TABLE = pathlib.Path(__file__).with_suffix(".tsv")
 
 

@@ -87,6 +87,7 @@ class Synccheck final : public KernelChecker {
   void assign(const Warp& w, std::uint32_t slot, std::uint32_t lanes, std::uint32_t undefined,
               const Undefined& like);
   std::vector<SourcePlace> exit_place(const BasicBlock& b, std::uint32_t from) const;
+  std::vector<SourcePlace> turning_place(const MicroOp& barrier, const BlockState& exited) const;
   // The finding to fill in, or nullptr if it has been reported for these ops already; then counts it once
   // more.
   Finding* finding_for(const char* kind, const MicroOp& op, const MicroOp* other = nullptr);

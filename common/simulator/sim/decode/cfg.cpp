@@ -13,21 +13,21 @@
 #include "sim/machine/warp.hpp"
 
 namespace course::sim {
-namespace {
 
-// The basic blocks of the same function that may run after a block.
-std::vector<std::uint32_t> successors(const Program& program, std::uint32_t number) {
-  const BasicBlock& b = program.blocks[number];
+std::vector<std::uint32_t> Program::successors(std::uint32_t number) const {
+  const BasicBlock& b = blocks[number];
   switch (b.exit) {
     case Exit::fall:
     case Exit::call:
     case Exit::call_indirect: return {b.next};
     case Exit::jump: return {b.target};
     case Exit::branch: return {b.next, b.target};
-    case Exit::indexed: return program.jump_tables[b.target];
+    case Exit::indexed: return jump_tables[b.target];
     default: return {};
   }
 }
+
+namespace {
 
 // How many of an op's dst are written. The last one of a store, and of an atomic of 128 bits, is a source.
 int n_results(const MicroOp& op) {
@@ -59,7 +59,7 @@ bool may_read(const Program& program, std::vector<std::uint32_t> open, std::uint
     if (written) continue;
     if (b.predicate == slot) return true;
     if (b.exit == Exit::call_indirect && program.calls[b.target].selector == slot) return true;
-    const std::vector<std::uint32_t> next = successors(program, number);
+    const std::vector<std::uint32_t> next = program.successors(number);
     open.insert(open.end(), next.begin(), next.end());
   }
   return false;
@@ -82,7 +82,7 @@ class Ranker {
  public:
   explicit Ranker(Program& program) : program_(program), n_(program.blocks.size()) {
     for (std::uint32_t b = 0; b < n_; ++b) {
-      next_.push_back(successors(program, b));
+      next_.push_back(program.successors(b));
       std::sort(next_.back().begin(), next_.back().end());
       next_.back().erase(std::unique(next_.back().begin(), next_.back().end()), next_.back().end());
     }

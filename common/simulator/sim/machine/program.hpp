@@ -159,6 +159,9 @@ struct ParameterSlot {
 };
 
 struct Program {
+  // The basic blocks of the same function that may run after a block.
+  std::vector<std::uint32_t> successors(std::uint32_t block) const;
+
   const ptx::Module* module = nullptr;
   std::string name, demangled;
   std::vector<MicroOp> ops;

@@ -62,12 +62,25 @@ KERNEL(barrier_in_condition) {
   __syncthreads();  // FAULT OTHER
 }
 
+// What follows ends with the kernel.
+// EXPECT exit-before-barrier
+// LAUNCH 1 64
+KERNEL(barrier_in_half_the_block) {
+  __shared__ int s_data[64];
+  s_data[threadIdx.x] = in[threadIdx.x];
+  if (threadIdx.x < 48) {  // OTHER
+    s_data[threadIdx.x] += 1;
+    __syncthreads();  // FAULT
+  }
+  out[threadIdx.x] = s_data[threadIdx.x];
+}
+
 // The warps execute different numbers of iterations of a loop with a barrier.
 // EXPECT exit-before-barrier
 // LAUNCH 1 96
 KERNEL(barrier_in_uneven_loop) {
   const unsigned turns = 1 + threadIdx.x / 32;
-  for (unsigned k = 0; k < turns; ++k) {
+  for (unsigned k = 0; k < turns; ++k) {  // OTHER
     out[threadIdx.x] += in[k];
     __syncthreads();  // FAULT
   }

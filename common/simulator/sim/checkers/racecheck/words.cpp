@@ -32,15 +32,6 @@ const ptx::Operand* address_of(const Program& program, const MicroOp& op) {
   return nullptr;
 }
 
-// Calls `each(number)` for the basic blocks that may follow a block.
-template <typename Each>
-void for_successors(const Program& program, const BasicBlock& block, const Each& each) {
-  if (block.exit == Exit::fall || block.exit == Exit::branch || block.exit == Exit::call) each(block.next);
-  if (block.exit == Exit::jump || block.exit == Exit::branch) each(block.target);
-  if (block.exit == Exit::indexed)
-    for (const std::uint32_t target : program.jump_tables[block.target]) each(target);
-}
-
 bool holds(const BasicBlock& block, const MicroOp& op) {
   return op.index >= block.first && op.index < block.last;
 }
@@ -53,7 +44,7 @@ bool comes_after(const Program& program, const MicroOp& load, const MicroOp& sto
     const BasicBlock& block = program.blocks[b];
     if (!reached[b] && !holds(block, load)) continue;
     if (holds(block, store)) return true;
-    for_successors(program, block, [&](std::uint32_t next) { reached[next] = true; });
+    for (const std::uint32_t next : program.successors(static_cast<std::uint32_t>(b))) reached[next] = true;
   }
   return false;
 }
@@ -61,18 +52,15 @@ bool comes_after(const Program& program, const MicroOp& load, const MicroOp& sto
 bool is_in_loop(const Program& program, const MicroOp& op) {
   std::vector<bool> reached(program.blocks.size(), false);
   std::vector<std::uint32_t> left;
-  const auto follow = [&](const BasicBlock& block) {
-    for_successors(program, block, [&](std::uint32_t next) { left.push_back(next); });
-  };
-  for (const BasicBlock& block : program.blocks)
-    if (holds(block, op)) follow(block);
+  for (std::uint32_t b = 0; b < program.blocks.size(); ++b)
+    if (holds(program.blocks[b], op)) left = program.successors(b);
   while (!left.empty()) {
     const std::uint32_t number = left.back();
     left.pop_back();
     if (reached[number]) continue;
     reached[number] = true;
     if (holds(program.blocks[number], op)) return true;
-    follow(program.blocks[number]);
+    for (const std::uint32_t next : program.successors(number)) left.push_back(next);
   }
   return false;
 }

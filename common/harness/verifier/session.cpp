@@ -15,7 +15,7 @@ namespace {
 // A kernel that does not end does so in a short case, too. On the simulator, these take far less than a
 // second.
 constexpr std::uint64_t kShortCase = 8192;
-constexpr double kSecondsOfShort = 6;
+constexpr double kSecondsOfShort = 3;
 
 }  // namespace
 

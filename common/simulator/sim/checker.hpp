@@ -57,7 +57,7 @@ inline constexpr std::uint32_t kCheckersOfKernels = [] {
 
 // Checkers may make a kernel this many times slower. A limit of the device's processor time is this many
 // times higher while one of them is on, so that no case has to be run again without checkers.
-inline constexpr double kSlowdownByCheckers = 10;
+inline constexpr double kSlowdownByCheckers = 4;
 // When a checker has found an error, waiting for the end is hardly worth it: a race can be why there is none.
 // Then the limit is this fraction of the one without checkers.
 inline constexpr double kShareAfterError = 4;

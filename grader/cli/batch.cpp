@@ -50,13 +50,13 @@ struct BatchOptions {
 };
 
 template <typename T>
-Result<T> read_as(const std::string& path) {
+T read_as(const std::string& path) {
   std::ifstream file(path);
-  if (!file) return Error{fmt::format("{} can't be read.", path)};
+  if (!file) throw std::runtime_error(fmt::format("{} can't be read.", path));
   try {
     return json::parse(file).get<T>();
   } catch (const json::exception& error) {
-    return Error{fmt::format("{} is not what it should be: {}.", path, error.what())};
+    throw std::runtime_error(fmt::format("{} is not what it should be: {}.", path, error.what()));
   }
 }
 
@@ -65,8 +65,8 @@ std::string dump(const json& value) {
 }
 
 int write_out(const BatchOptions& options, const std::string& text) {
-  const auto done = write_report(options.out, text);
-  return done ? kRan : fail(done.error().text);
+  need(write_report(options.out, text));
+  return kRan;
 }
 
 // What the commands need that read a submission.
@@ -75,19 +75,15 @@ struct Ready {
   std::vector<const lab::Problem*> labs;
   GradeOptions how;
 };
-Result<Ready> get_ready(const BatchOptions& options) {
-  const auto labs = select_labs(lab::all_problems(), options.labs);
-  if (!labs) return labs.error();
-  const Result<Layout> layout = find_layout();
-  if (!layout) return layout.error();
-  Ready ready{*layout, *labs, {}};
+Ready get_ready(const BatchOptions& options) {
+  Ready ready{need(find_layout()), need(select_labs(lab::all_problems(), options.labs)), {}};
   ready.how.seed = options.seed;
   ready.how.device = options.device == "gpu" ? lab::DeviceKind::gpu : lab::DeviceKind::sim;
   ready.how.jobs = 1;
   ready.how.check_every_size = options.graded;
   ready.how.baselines_kept_in = kept_baselines_folder();
   if (!options.task.empty()) {
-    if (const auto known = check_task(*labs, options.task); !known) return known.error();
+    need(check_task(ready.labs, options.task));
     ready.how.only_task = options.task;
   }
   return ready;
@@ -106,23 +102,20 @@ json asked_of(const lab::Manifest& manifest) {
 }
 
 int run_harness(const BatchOptions& options) {
-  const auto ready = get_ready(options);
-  if (!ready) return fail(ready.error().text);
+  const Ready ready = get_ready(options);
   std::vector<std::string> ids;
-  for (const lab::Problem* problem : ready->labs) ids.emplace_back(problem->manifest().id);
-  const auto harness = batch::find_harness(ready->layout, ids);
-  if (!harness) return fail(harness.error().text);
-  json out = *harness;
-  const sandbox::Machine& machine = isolation_here(ready->layout);
+  for (const lab::Problem* problem : ready.labs) ids.emplace_back(problem->manifest().id);
+  json out = need(batch::find_harness(ready.layout, ids));
+  const sandbox::Machine& machine = isolation_here(ready.layout);
   out["isolation"] = sandbox::name_of(machine.level);
   out["isolation_parts"] = machine.parts();
   out["isolation_missing"] = machine.missing;
-  out["root"] = ready->layout.root;
-  out["build"] = ready->layout.build;
-  const auto device = choose_device(options.device, ready->layout);
+  out["root"] = ready.layout.root;
+  out["build"] = ready.layout.build;
+  const auto device = choose_device(options.device, ready.layout);
   out["device"] = device && device->kind == lab::DeviceKind::gpu ? "gpu" : "sim";
   out["device_problem"] = device ? "" : device.error().text;
-  for (const lab::Problem* problem : ready->labs) {
+  for (const lab::Problem* problem : ready.labs) {
     const lab::Manifest& manifest = problem->manifest();
     out["labs"][std::string(manifest.id)]["asked"] = asked_of(manifest);
   }
@@ -130,16 +123,15 @@ int run_harness(const BatchOptions& options) {
 }
 
 int run_baselines(const BatchOptions& options) {
-  const auto ready = get_ready(options);
-  if (!ready) return fail(ready.error().text);
-  return write_out(options, dump(batch::time_baselines(ready->labs, ready->how, options.measure)));
+  const Ready ready = get_ready(options);
+  return write_out(options, dump(batch::time_baselines(ready.labs, ready.how, options.measure)));
 }
 
 // An existing result is never overwritten: a cluster may start the same task twice, and the first result
 // counts.
 int write_once(const std::string& path, const std::string& text) {
   const std::string beside = fmt::format("{}.{}.tmp", path, getpid());
-  if (const auto done = write_report(beside, text); !done) return fail(done.error().text);
+  need(write_report(beside, text));
   const bool linked = link(beside.c_str(), path.c_str()) == 0 || errno == EEXIST;
   const std::string problem = std::strerror(errno);
   std::remove(beside.c_str());
@@ -147,23 +139,19 @@ int write_once(const std::string& path, const std::string& text) {
 }
 
 int run_one(const BatchOptions& options) {
-  auto ready = get_ready(options);
-  if (!ready) return fail(ready.error().text);
+  Ready ready = get_ready(options);
   if (options.labs.size() != 1) return fail("grade-one grades one lab: name it");
   const std::string& lab = options.labs.front();
   const auto harness = read_as<batch::Harness>(options.harness);
-  if (!harness) return fail(harness.error().text);
-  const auto recipe = harness->labs.find(lab);
-  if (recipe == harness->labs.end()) return fail(fmt::format("{} knows no lab {}", options.harness, lab));
+  const auto recipe = harness.labs.find(lab);
+  if (recipe == harness.labs.end()) return fail(fmt::format("{} knows no lab {}", options.harness, lab));
   KnownBaselines baselines;
   if (!options.baselines.empty()) {
-    auto known = read_as<KnownBaselines>(options.baselines);
-    if (!known) return fail(known.error().text);
-    baselines = std::move(*known);
-    ready->how.baselines = &baselines;
+    baselines = read_as<KnownBaselines>(options.baselines);
+    ready.how.baselines = &baselines;
   }
 
-  const Layout& layout = ready->layout;
+  const Layout& layout = ready.layout;
   const sandbox::Machine& machine = isolation_here(layout);
   if (options.graded && machine.level < *sandbox::isolation_named(options.isolation))
     return fail(fmt::format("this machine offers isolation \"{}\", and \"{}\" is asked for",
@@ -177,37 +165,26 @@ int run_one(const BatchOptions& options) {
   if (options.compile_only) return built.verdict == lab::Verdict::infra ? fail(built.message) : kRan;
 
   // A lab for several devices is graded on the simulator, because a node may have only one GPU.
-  if (ready->labs.front()->manifest().most_devices > 1) ready->how.device = lab::DeviceKind::sim;
+  if (ready.labs.front()->manifest().most_devices > 1) ready.how.device = lab::DeviceKind::sim;
   std::string device_name;
-  if (ready->how.device == lab::DeviceKind::gpu) {
-    const auto device = choose_device("gpu", layout);
-    if (!device) return fail(device.error().text);
-    device_name = device->name;
-  }
-  const RunContext context{lab, ready->how.seed, false, ready->how.device, false};
+  if (ready.how.device == lab::DeviceKind::gpu) device_name = need(choose_device("gpu", layout)).name;
+  const RunContext context{lab, ready.how.seed, false, ready.how.device, false};
   const RunnerFactory factory = [&](const lab::Problem&, lab::DeviceKind device) {
     return session_runner(layout, work + "/runner", device, context);
   };
   Progress silent(Progress::Form::silent);
-  RunResult result =
-      grade({{ready->labs.front(), built.verdict, built.message}}, ready->how, factory, silent);
+  RunResult result = grade({{ready.labs.front(), built.verdict, built.message}}, ready.how, factory, silent);
   result.started = started;
   result.isolation = sandbox::name_of(machine.level);
   result.isolation_parts = machine.parts();
   result.isolation_parts.emplace_back("screening");
   result.graded = options.graded;
-  result.commit = harness->commit;
+  result.commit = harness.commit;
   if (!device_name.empty()) result.device = device_name;
-  if (!options.html.empty())
-    if (const auto done = write_report(options.html, to_html(result)); !done) return fail(done.error().text);
-  if (!options.student_html.empty()) {
-    const auto done = write_report(options.student_html, to_html(for_students(result)));
-    if (!done) return fail(done.error().text);
-  }
-  if (!options.student_json.empty()) {
-    const auto done = write_report(options.student_json, json_text(for_students(result)));
-    if (!done) return fail(done.error().text);
-  }
+  const RunResult shown = for_students(result);
+  if (!options.html.empty()) need(write_report(options.html, to_html(result)));
+  if (!options.student_html.empty()) need(write_report(options.student_html, to_html(shown)));
+  if (!options.student_json.empty()) need(write_report(options.student_json, json_text(shown)));
   // written last: a process that sees it may rely on the other files
   return write_once(options.out, json_text(result));
 }
@@ -217,13 +194,8 @@ int run_one(const BatchOptions& options) {
 int run_rescore() {
   std::string line;
   std::getline(std::cin, line);
-  const Result<PointsTable> table = PointsTable::parse(line);
-  if (!table) return fail(table.error().text);
-  while (std::getline(std::cin, line)) {
-    const Result<std::string> lab = table->rescored(line);
-    if (!lab) return fail(lab.error().text);
-    std::cout << *lab << std::endl;
-  }
+  const PointsTable table = need(PointsTable::parse(line));
+  while (std::getline(std::cin, line)) std::cout << need(table.rescored(line)) << std::endl;
   return kRan;
 }
 

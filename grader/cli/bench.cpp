@@ -82,15 +82,14 @@ std::vector<std::uint64_t> sizes_for(const BenchOptions& options, lab::DeviceKin
 
 // Compiles a lab's library baselines with the CUB and Thrust in the folder `cccl` instead of the toolkit's,
 // as a shared library that the bench program loads. "" if the lab has none.
-Result<std::string> build_peers(const Layout& layout, const std::string& lab, const std::string& cccl) {
+std::string build_peers(const Layout& layout, const std::string& lab, const std::string& cccl) {
   const std::string object = fmt::format("solutions/bench_{0}.p/peers_{0}.cu.o", lab);
   const std::string file = fmt::format("{}/{}.{}.so", layout.build, object, getpid());
   std::error_code ignored;
-  if (!fs::exists(fmt::format("{}/solutions/peers/{}.cu", layout.root, lab), ignored)) return std::string();
-  const auto said = run_process({"ninja", "-C", layout.build, "-t", "commands", "-s", object});
-  if (!said) return said.error();
+  if (!fs::exists(fmt::format("{}/solutions/peers/{}.cu", layout.root, lab), ignored)) return "";
+  const auto said = need(run_process({"ninja", "-C", layout.build, "-t", "commands", "-s", object}));
   std::string command = "cd " + shell_word(layout.build) + " &&";
-  std::istringstream words(said->output);
+  std::istringstream words(said.output);
   for (std::string word; words >> word;) {
     if (fs::path(word).filename() == "ccache" || word == "-MD") continue;
     if (word == "-MT" || word == "-MF" || word == "-o") {
@@ -104,19 +103,18 @@ Result<std::string> build_peers(const Layout& layout, const std::string& lab, co
   command += " -cudart shared -Xcompiler=-fPIC,-fno-gnu-unique -Xlinker=-Bsymbolic -o " + shell_word(file);
   ProcessOptions how;
   how.seconds = 1200;
-  const auto done = run_process({"sh", "-c", command}, how);
-  if (!done) return done.error();
-  if (done->exit_code != 0)
-    return Error{
-        fmt::format("{}'s libraries do not compile with {}:\n{}", lab, cccl, first_lines(done->output, 40))};
+  const auto done = need(run_process({"sh", "-c", command}, how));
+  if (done.exit_code != 0)
+    throw std::runtime_error(
+        fmt::format("{}'s libraries do not compile with {}:\n{}", lab, cccl, first_lines(done.output, 40)));
   return file;
 }
 
 // The numbers of GPUs on which a lab for several devices is measured. One is always among them, because
 // efficiencies are relative to it. {0} for a lab of one device.
-Result<std::vector<unsigned>> gpus_for(const BenchOptions& options, const lab::Problem& problem,
-                                       const ChosenDevice& device) {
-  if (problem.manifest().most_devices == 1) return std::vector<unsigned>{0};
+std::vector<unsigned> gpus_for(const BenchOptions& options, const lab::Problem& problem,
+                               const ChosenDevice& device) {
+  if (problem.manifest().most_devices == 1) return {0};
   std::vector<unsigned> gpus = options.gpus;
   if (gpus.empty()) {
     gpus = {1, 2, 4};
@@ -125,24 +123,23 @@ Result<std::vector<unsigned>> gpus_for(const BenchOptions& options, const lab::P
   gpus.push_back(1);
   std::ranges::sort(gpus);
   gpus.erase(std::unique(gpus.begin(), gpus.end()), gpus.end());
-  if (const auto enough = check_devices(gpus.back(), device); !enough) return enough.error();
+  need(check_devices(gpus.back(), device));
   return gpus;
 }
 
 // Builds one bench program, runs it and returns its JSON. `gpus`: see sizes_for.
-Result<std::string> run_program(const Layout& layout, const BenchOptions& options, lab::DeviceKind device,
-                                const std::vector<std::uint64_t>& sizes, const std::string& lab,
-                                bool solutions, bool with_cpu, unsigned gpus = 0) {
+std::string run_program(const Layout& layout, const BenchOptions& options, lab::DeviceKind device,
+                        const std::vector<std::uint64_t>& sizes, const std::string& lab, bool solutions,
+                        bool with_cpu, unsigned gpus = 0) {
   const std::string target = fmt::format("{}/bench_{}", solutions ? "solutions" : "labs", lab);
   if (const auto built = run_ninja(layout, {target}, 1200); !built)
-    return Error{fmt::format("{} does not build:\n{}", target, built.error().text)};
+    throw std::runtime_error(fmt::format("{} does not build:\n{}", target, built.error().text));
   ProcessOptions how;
   const std::string file = fmt::format("{}/{}.{}.json", layout.build, target, getpid());
   std::string libraries = device == lab::DeviceKind::sim ? layout.simulator_dir() : layout.toolkit_lib_dir;
   if (gpus > 0 && device == lab::DeviceKind::gpu) {
-    const auto nccl = nccl_folder(layout);
-    if (!nccl) return nccl.error();
-    if (*nccl != libraries) libraries += ":" + *nccl;
+    const std::string nccl = need(nccl_folder(layout));
+    if (nccl != libraries) libraries += ":" + nccl;
   }
   const char* before = std::getenv("LD_LIBRARY_PATH");
   how.seconds = 3600;
@@ -164,28 +161,26 @@ Result<std::string> run_program(const Layout& layout, const BenchOptions& option
   std::string peers;
   if (solutions && !options.cccl.empty()) {
     progress.begin("compiling the libraries in " + options.cccl, 0);
-    auto built = build_peers(layout, lab, options.cccl);
-    if (!built) return built.error();
-    peers = std::move(*built);
+    peers = build_peers(layout, lab, options.cccl);
     if (!peers.empty()) command.insert(command.end(), {"--peers", peers});
   }
   progress.begin("measuring", 0);
   how.on_line = [&](std::string_view line) { progress.detail(std::string(line)); };
-  const auto ran = run_process(command, how);
+  const auto run = run_process(command, how);
   const std::string text = contents(file);
   std::error_code ignored;
   fs::remove(file, ignored);
   if (!peers.empty()) fs::remove(peers, ignored);
-  if (!ran) return ran.error();
-  if (ran->timed_out) return Error{fmt::format("{} took too long: fewer --sizes", target)};
-  if (ran->exit_code != 0)
-    return Error{fmt::format("{} failed:\n{}", target, first_lines(tame(ran->output), 40))};
+  const auto& ran = need(run);
+  if (ran.timed_out) throw std::runtime_error(fmt::format("{} took too long: fewer --sizes", target));
+  if (ran.exit_code != 0)
+    throw std::runtime_error(fmt::format("{} failed:\n{}", target, first_lines(tame(ran.output), 40)));
   return text;
 }
 
 // If a lab fails after others were measured, the result has those, and `trouble` says what happened.
-Result<std::string> measure(const Layout& layout, const BenchOptions& options,
-                            const std::vector<const lab::Problem*>& labs, std::string& trouble) {
+std::string measure(const Layout& layout, const BenchOptions& options,
+                    const std::vector<const lab::Problem*>& labs, std::string& trouble) {
   // The student edition has no solutions. There only the student's kernels are measured, beside CPU and
   // memory.
   std::error_code ignored;
@@ -195,64 +190,54 @@ Result<std::string> measure(const Layout& layout, const BenchOptions& options,
              !mine            ? "the course's solutions (--mine adds your kernels)"
              : have_solutions ? "the course's solutions and your kernels"
                               : "your kernels");
-  const auto device = choose_device(options.device, layout);
-  if (!device) return device.error();
+  const ChosenDevice device = need(choose_device(options.device, layout));
   Progress progress;
   std::vector<std::string> solutions, yours;
-  const auto measure_lab = [&](const lab::Problem& problem) -> Result<void> {
+  const auto measure_lab = [&](const lab::Problem& problem) {
     const std::string id(problem.manifest().id);
-    const auto gpus = gpus_for(options, problem, *device);
-    if (!gpus) return gpus.error();
-    progress.begin("Measuring " + id, gpus->size() * ((have_solutions ? 1u : 0u) + (mine ? 1u : 0u)));
+    const std::vector<unsigned> gpus = gpus_for(options, problem, device);
+    progress.begin("Measuring " + id, gpus.size() * ((have_solutions ? 1u : 0u) + (mine ? 1u : 0u)));
     for (const bool solution : {true, false}) {
       if (!(solution ? have_solutions : mine)) continue;
-      for (const unsigned n : *gpus) {
+      for (const unsigned n : gpus) {
         progress.step(n == 0 ? id : fmt::format("{} on {} GPU{}", id, n, n == 1 ? "" : "s"));
-        auto text = run_program(layout, options, device->kind, sizes_for(options, device->kind, n), id,
-                                solution, (solution || !have_solutions) && n <= 1, n);
-        if (!text) return text.error();
-        (solution ? solutions : yours).push_back(std::move(*text));
+        (solution ? solutions : yours)
+            .push_back(run_program(layout, options, device.kind, sizes_for(options, device.kind, n), id,
+                                   solution, (solution || !have_solutions) && n <= 1, n));
       }
     }
-    return {};
   };
-  for (const lab::Problem* problem : labs) {
-    const Result<void> done = measure_lab(*problem);
-    if (!done && solutions.empty() && yours.empty()) return done.error();
-    if (!done) trouble = done.error().text;
-    if (!done) break;
+  try {
+    for (const lab::Problem* problem : labs) measure_lab(*problem);
+  } catch (const std::runtime_error& error) {
+    if (solutions.empty() && yours.empty()) throw;
+    trouble = error.what();
   }
   if (!have_solutions) std::swap(solutions, yours);
-  return merge_bench(solutions, yours, fmt::format("{:%Y-%m-%d}", fmt::gmtime(std::time(nullptr))));
+  return need(merge_bench(solutions, yours, fmt::format("{:%Y-%m-%d}", fmt::gmtime(std::time(nullptr)))));
 }
 
 int run_bench(const BenchOptions& options) {
-  auto labs = select_labs(lab::all_problems(), options.labs);
-  if (!labs) return fail(labs.error().text);
+  auto labs = need(select_labs(lab::all_problems(), options.labs));
   const auto several = [](const lab::Problem* problem) { return problem->manifest().most_devices > 1; };
   if (options.labs.empty())
-    std::erase_if(*labs, [&](const auto* lab) { return several(lab) == options.gpus.empty(); });
-  if (!options.gpus.empty() && !std::ranges::all_of(*labs, several))
+    std::erase_if(labs, [&](const auto* lab) { return several(lab) == options.gpus.empty(); });
+  if (!options.gpus.empty() && !std::ranges::all_of(labs, several))
     return fail("--gpus is for labs for several devices, such as multi_gpu.");
-  if (options.kinds && std::ranges::any_of(*labs, several)) return fail("--kinds is for labs of one device");
-  const Result<Layout> layout = find_layout();
-  if (!layout) return fail(layout.error().text);
+  if (options.kinds && std::ranges::any_of(labs, several)) return fail("--kinds is for labs of one device");
+  const Layout layout = need(find_layout());
   std::error_code unreadable;
   if (!options.cccl.empty() && !fs::exists(options.cccl + "/cub/version.cuh", unreadable))
     return fail(
         fmt::format("--cccl {}: there is no cub/version.cuh; give the folder that holds cub/ and thrust/ "
                     "(of the PyPI package nvidia-cuda-cccl: nvidia/cu13/include/cccl)",
                     options.cccl));
-  if (!options.json.empty())
-    if (const auto can = check_writable(options.json); !can) return fail(can.error().text);
+  need(check_writable(options.json));
   std::string trouble;
-  const auto json = measure(*layout, options, *labs, trouble);
-  if (!json) return fail(json.error().text);
-  const auto tables = bench_text(*json);
-  if (!tables) return fail(tables.error().text);
-  if (!options.json.empty())
-    if (const auto done = write_report(options.json, *json); !done) return fail(done.error().text);
-  std::fputs(tables->c_str(), stdout);
+  const std::string json = measure(layout, options, labs, trouble);
+  const std::string tables = need(bench_text(json));
+  if (!options.json.empty()) need(write_report(options.json, json));
+  std::fputs(tables.c_str(), stdout);
   return trouble.empty() ? kRan : fail(trouble);
 }
 

@@ -41,19 +41,13 @@ Examples:
 
 int run_check(CheckOptions options) {
   take_task(lab::all_problems(), options.labs, options.task);
-  const auto labs = select_labs(lab::all_problems(), options.labs);
-  if (!labs) return fail(labs.error().text);
-  if (!options.task.empty()) {
-    if (const auto known = check_task(*labs, options.task, options.solutions); !known)
-      return fail(known.error().text);
-  }
-  const Result<Layout> layout = find_layout();
-  if (!layout) return fail(layout.error().text);
-  const Result<std::uint64_t> seed = options.seed ? *options.seed : fresh_seed();
-  if (!seed) return fail(seed.error().text);
+  const auto labs = need(select_labs(lab::all_problems(), options.labs));
+  if (!options.task.empty()) need(check_task(labs, options.task, options.solutions));
+  const Layout layout = need(find_layout());
+  const std::uint64_t seed = options.seed ? *options.seed : need(fresh_seed());
 
   std::vector<std::string> ids;
-  for (const lab::Problem* problem : *labs) ids.emplace_back(problem->manifest().id);
+  for (const lab::Problem* problem : labs) ids.emplace_back(problem->manifest().id);
   std::vector<std::string> texts;
   bool failed = false;
   {
@@ -62,27 +56,26 @@ int run_check(CheckOptions options) {
     BuildOptions how;
     how.solutions = options.solutions;
     how.only_task = options.task;
-    how.machine = &isolation_here(*layout);
-    const auto built = build_runners(*layout, ids, how);
+    how.machine = &isolation_here(layout);
+    const auto built = build_runners(layout, ids, how);
     progress.begin("Checking", 0);
-    for (const lab::Problem* problem : *labs) {
+    for (const lab::Problem* problem : labs) {
       const std::string id(problem->manifest().id);
       if (const BuildOutcome& outcome = built.at(id); outcome.verdict != lab::Verdict::ok) {
         texts.push_back(fmt::format("{}: {}\n{}\n", id, lab::name_of(outcome.verdict), outcome.message));
         failed = failed || outcome.verdict == lab::Verdict::infra;
         continue;
       }
-      const RunContext context{id, *seed, options.solutions, lab::DeviceKind::sim, false};
-      const auto program = runner_of(*layout, id, options.solutions);
-      if (!program) return fail(program.error().text);
-      const auto runner = session_runner(*layout, *program, lab::DeviceKind::sim, context);
+      const RunContext context{id, seed, options.solutions, lab::DeviceKind::sim, false};
+      const std::string program = need(runner_of(layout, id, options.solutions));
+      const auto runner = session_runner(layout, program, lab::DeviceKind::sim, context);
       const std::optional<std::string> task =
           options.task.empty() ? std::nullopt : std::optional<std::string>(options.task);
       const CheckReport report =
           check_lab(*problem, *runner, context, task, [&](const std::string& what) { progress.step(what); });
       for (const CheckedTask& checked : report.tasks)
         failed = failed || checked.verdict == lab::Verdict::infra;
-      texts.push_back(to_text(report, source_lines_below(layout->root)));
+      texts.push_back(to_text(report, source_lines_below(layout.root)));
     }
   }
   std::fputs(fmt::format("{}", fmt::join(texts, "\n")).c_str(), stdout);

@@ -3,7 +3,12 @@
 #pragma once
 
 #include <functional>
+#include <stdexcept>
 #include <string>
+#include <type_traits>
+#include <utility>
+
+#include "base/result.hpp"
 
 namespace CLI {
 class App;
@@ -30,5 +35,12 @@ inline constexpr AddCommand* kCommands[] = {add_grade,     add_check, add_profil
 
 // Prints "lab: …" on stderr and returns kFailed.
 int fail(const std::string& text);
+
+// The value of a step without which the command cannot go on. main() prints what is thrown, as fail() does.
+template <typename T>
+T need(Result<T> step) {
+  if (!step) throw std::runtime_error(step.error().text);
+  if constexpr (!std::is_void_v<T>) return std::move(*step);
+}
 
 }  // namespace course::grader::cli

@@ -59,7 +59,7 @@ Examples:
   ./lab grade multi_gpu --gpus 2         cases for 1 and 2 devices on GPUs
   ./lab grade --solutions --device sim --json out.json)";
 
-Result<GradeOptions> grade_options(const GradeArguments& options, Problems labs, lab::DeviceKind device) {
+GradeOptions grade_options(const GradeArguments& options, Problems labs, lab::DeviceKind device) {
   GradeOptions out;
   out.device = device;
   out.gpus = options.gpus;
@@ -68,17 +68,15 @@ Result<GradeOptions> grade_options(const GradeArguments& options, Problems labs,
   out.jobs = options.jobs;
   out.baselines_kept_in = kept_baselines_folder();
   if (!options.task.empty()) {
-    if (const auto known = check_task(labs, options.task); !known) return known.error();
+    need(check_task(labs, options.task));
     out.only_task = options.task;
   }
   if (!options.only_case.empty()) {
     const std::string* task = options.task.empty() ? nullptr : &options.task;
-    if (const auto known = check_case(labs, task, options.only_case); !known) return known.error();
+    need(check_case(labs, task, options.only_case));
     out.only_case = options.only_case;
   }
-  const Result<std::uint64_t> seed = options.seed ? *options.seed : fresh_seed();
-  if (!seed) return seed.error();
-  out.seed = *seed;
+  out.seed = options.seed ? *options.seed : need(fresh_seed());
   return out;
 }
 
@@ -119,14 +117,14 @@ std::string printed_by(const RunResult& result, bool shortest) {
 }
 
 // Checks that this machine's isolation is sufficient for a graded run.
-Result<void> require(const sandbox::Machine& machine, sandbox::Isolation needed) {
-  if (machine.level >= needed) return {};
-  return Error{fmt::format(
+void require(const sandbox::Machine& machine, sandbox::Isolation needed) {
+  if (machine.level >= needed) return;
+  throw std::runtime_error(fmt::format(
       "--graded needs isolation \"{}\", and this machine offers \"{}\" ({}).\n  What is missing: {}.\n"
       "  Without --graded the labs are graded all the same, for practice; --isolation {} accepts this "
       "machine.",
       sandbox::name_of(needed), sandbox::name_of(machine.level), fmt::join(machine.parts(), ", "),
-      fmt::join(machine.missing, "; "), sandbox::name_of(machine.level))};
+      fmt::join(machine.missing, "; "), sandbox::name_of(machine.level)));
 }
 
 bool is_for_several(const lab::Problem* problem) {
@@ -134,20 +132,21 @@ bool is_for_several(const lab::Problem* problem) {
 }
 
 // Where the labs run. Labs for several devices use GPUs only with --gpus.
-Result<ChosenDevice> device_for(const GradeArguments& options, Problems labs, const Layout& layout) {
+ChosenDevice device_for(const GradeArguments& options, Problems labs, const Layout& layout) {
   if (options.gpus == 0) {
-    if (!std::ranges::all_of(labs, is_for_several)) return choose_device(options.device, layout);
-    if (options.device != "gpu") return ChosenDevice{};
-    return Error{"Say with --gpus how many GPUs to use. Without --device and --gpus, the simulator is used."};
+    if (!std::ranges::all_of(labs, is_for_several)) return need(choose_device(options.device, layout));
+    if (options.device != "gpu") return {};
+    throw std::runtime_error(
+        "Say with --gpus how many GPUs to use. Without --device and --gpus, the simulator is used.");
   }
   if (!std::ranges::any_of(labs, is_for_several))
-    return Error{"--gpus is for labs for several devices, such as multi_gpu."};
+    throw std::runtime_error("--gpus is for labs for several devices, such as multi_gpu.");
   if (options.device == "sim")
-    return Error{"--gpus uses GPUs; on the simulator every case has as many devices as it needs."};
-  auto device = choose_device("gpu", layout);
-  if (!device) return device;
-  if (const auto enough = check_devices(options.gpus, *device); !enough) return enough.error();
-  if (const auto nccl = nccl_folder(layout); !nccl) return nccl.error();
+    throw std::runtime_error(
+        "--gpus uses GPUs; on the simulator every case has as many devices as it needs.");
+  ChosenDevice device = need(choose_device("gpu", layout));
+  need(check_devices(options.gpus, device));
+  need(nccl_folder(layout));
   return device;
 }
 
@@ -158,32 +157,25 @@ struct GradeJob {
   ChosenDevice device;
   GradeOptions how;
 };
-Result<GradeJob> job_of(GradeArguments& options) {
+GradeJob job_of(GradeArguments& options) {
   take_task(lab::all_problems(), options.labs, options.task);
-  auto labs = select_labs(lab::all_problems(), options.labs);
-  if (!labs) return labs.error();
-  if (!options.first.empty() && (labs->size() != 1 || options.task.empty() || options.graded))
-    return Error{"--first is for one task: ./lab grade LAB TASK --first FILE"};
-  Result<Layout> layout = find_layout();
-  if (!layout) return layout.error();
-  Result<ChosenDevice> device = device_for(options, *labs, *layout);
-  if (!device) return device.error();
+  auto labs = need(select_labs(lab::all_problems(), options.labs));
+  if (!options.first.empty() && (labs.size() != 1 || options.task.empty() || options.graded))
+    throw std::runtime_error("--first is for one task: ./lab grade LAB TASK --first FILE");
+  Layout layout = need(find_layout());
+  ChosenDevice device = device_for(options, labs, layout);
   // On a GPU few, because each holds a case in the GPU's memory.
-  const unsigned most = device->kind == lab::DeviceKind::gpu ? 4 : 2;
+  const unsigned most = device.kind == lab::DeviceKind::gpu ? 4 : 2;
   if (options.jobs == 0) options.jobs = std::clamp(std::thread::hardware_concurrency() / 4, 2u, most);
-  Result<GradeOptions> how = grade_options(options, *labs, device->kind);
-  if (!how) return how.error();
-  if (const auto able = check_all_writable(options.reports); !able) return able.error();
-  if (const auto able = check_writable(options.first); !able) return able.error();
-  if (options.graded) {
-    const sandbox::Isolation needed = *sandbox::isolation_named(options.isolation);
-    if (const auto able = require(isolation_here(*layout), needed); !able) return able.error();
-  }
-  return GradeJob{std::move(*labs), std::move(*layout), std::move(*device), std::move(*how)};
+  GradeOptions how = grade_options(options, labs, device.kind);
+  check_all_writable(options.reports);
+  need(check_writable(options.first));
+  if (options.graded) require(isolation_here(layout), *sandbox::isolation_named(options.isolation));
+  return {std::move(labs), std::move(layout), std::move(device), std::move(how)};
 }
 
 // Builds the labs and runs their cases; with --first, the short ones first, whose result is written at once.
-Result<RunResult> build_and_grade(const GradeArguments& options, GradeJob& job) {
+RunResult build_and_grade(const GradeArguments& options, GradeJob& job) {
   const auto& [labs, layout, device, how] = job;
   Progress progress;
   const std::string started = utc_now();
@@ -210,7 +202,7 @@ Result<RunResult> build_and_grade(const GradeArguments& options, GradeJob& job) 
   };
   RunResult result = grade_cases(!options.first.empty());
   if (options.first.empty()) return result;
-  if (const auto done = write_report(options.first, json_text(result)); !done) return done.error();
+  need(write_report(options.first, json_text(result)));
   // If a short case failed, the long ones add nothing.
   const lab::Verdict found = result.labs.front().tasks.front().verdict;
   const bool goes_on = found == lab::Verdict::ok || found == lab::Verdict::not_implemented;
@@ -218,25 +210,23 @@ Result<RunResult> build_and_grade(const GradeArguments& options, GradeJob& job) 
 }
 
 int run_grade(GradeArguments options) {
-  Result<GradeJob> job = job_of(options);
-  if (!job) return fail(job.error().text);
-  Result<RunResult> result = build_and_grade(options, *job);
-  if (!result) return fail(result.error().text);
+  GradeJob job = job_of(options);
+  RunResult result = build_and_grade(options, job);
   const bool piped = any_on_stdout(options.reports);
   TableStyle style = piped ? TableStyle{} : style_for_stdout();
   style.whole = options.more;
   const TableStyle of_failures = style;
-  const bool searches = !options.graded && !piped && !job->how.only_case;
+  const bool searches = !options.graded && !piped && !job.how.only_case;
   if (searches) style.max_messages = 0;
-  std::fputs(to_table(*result, style).c_str(), piped ? stderr : stdout);
-  if (!options.graded) std::fputs(printed_by(*result, !job->how.only_case).c_str(), piped ? stderr : stdout);
-  if (const auto done = write_reports(options.reports, *result); !done) return fail(done.error().text);
+  std::fputs(to_table(result, style).c_str(), piped ? stderr : stdout);
+  if (!options.graded) std::fputs(printed_by(result, !job.how.only_case).c_str(), piped ? stderr : stdout);
+  write_reports(options.reports, result);
   // After the result is complete and printed, so the search neither changes nor delays it.
   if (searches) {
-    show_failures(job->layout, *result, options.solutions, of_failures);
-    if (const auto done = write_reports(options.reports, *result); !done) return fail(done.error().text);
+    show_failures(job.layout, result, options.solutions, of_failures);
+    write_reports(options.reports, result);
   }
-  return has_infra(*result) ? kFailed : kRan;
+  return has_infra(result) ? kFailed : kRan;
 }
 
 }  // namespace

@@ -17,9 +17,7 @@ void add_isolation(CLI::App& app, Run& run) {
       "in the environment asks for less.");
   command->callback([&run] {
     run = [] {
-      const Result<Layout> layout = find_layout();
-      if (!layout) return fail(layout.error().text);
-      const sandbox::Machine& machine = isolation_here(*layout);
+      const sandbox::Machine& machine = isolation_here(need(find_layout()));
       fmt::print("{} ({})\n", sandbox::name_of(machine.level), fmt::join(machine.parts(), ", "));
       for (const std::string& one : machine.missing) fmt::print("{}\n", one);
       return kRan;

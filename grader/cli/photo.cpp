@@ -52,21 +52,20 @@ constexpr std::size_t kMostPixels = 800 * 800;  // larger photos are made smalle
 
 // The photo and its depths: those of the file, of NAME.depth.png beside the photo, or, as in a photo of a
 // landscape, the lower the nearer.
-Result<lab::Photo> load(const PhotoOptions& options, const std::string& path) {
-  auto photo = read_photo(path);
-  if (!photo) return photo;
+lab::Photo load(const PhotoOptions& options, const std::string& path) {
+  lab::Photo photo = need(read_photo(path));
   const std::string beside = fs::path(path).replace_extension(".depth.png");
   const std::string depth = options.depth.empty() && fs::is_regular_file(beside) ? beside : options.depth;
   if (!depth.empty()) {
-    if (auto r = read_depth(depth, *photo); !r) return r.error();
+    need(read_depth(depth, photo));
   } else {
-    for (std::size_t i = 0; i < photo->n_pixels(); ++i)
-      photo->depth.push_back(1 - static_cast<float>(i / photo->width) / static_cast<float>(photo->height));
+    for (std::size_t i = 0; i < photo.n_pixels(); ++i)
+      photo.depth.push_back(1 - static_cast<float>(i / photo.width) / static_cast<float>(photo.height));
   }
   std::size_t factor = 1;
-  while (photo->n_pixels() / (factor * factor) > kMostPixels) ++factor;
-  if (photo->width < factor || photo->height < factor) return Error{path + " is too narrow"};
-  lab::Photo small = smaller(*photo, factor);
+  while (photo.n_pixels() / (factor * factor) > kMostPixels) ++factor;
+  if (photo.width < factor || photo.height < factor) throw std::runtime_error(path + " is too narrow");
+  lab::Photo small = smaller(photo, factor);
   small.focus = options.focus.value_or(small.depth[small.height / 2 * small.width + small.width / 2]);
   return small;
 }
@@ -93,22 +92,19 @@ RunCase case_runner(const Layout& layout, const RunContext& context,
 }
 
 int run_photo(const PhotoOptions& options) {
-  const Result<Layout> layout = find_layout();
-  if (!layout) return fail(layout.error().text);
-  const std::string ours = layout->root + "/grader/photo/pictures/" + options.photo + ".png";
-  auto photo = load(options, fs::is_regular_file(ours) && !fs::exists(options.photo) ? ours : options.photo);
-  if (!photo) return fail(photo.error().text);
-  for (const char* file : {"/photo.png", "/photo.html"})
-    if (const auto can = check_writable(options.out + file); !can) return fail(can.error().text);
-  const Result<ChosenDevice> device = choose_device(options.device, *layout);
-  if (!device) return fail(device.error().text);
+  const Layout layout = need(find_layout());
+  const std::string ours = layout.root + "/grader/photo/pictures/" + options.photo + ".png";
+  const bool is_ours = fs::is_regular_file(ours) && !fs::exists(options.photo);
+  lab::Photo photo = load(options, is_ours ? ours : options.photo);
+  for (const char* file : {"/photo.png", "/photo.html"}) need(check_writable(options.out + file));
+  const ChosenDevice device = need(choose_device(options.device, layout));
 
   Development development;
   development.name = fs::path(options.photo).filename();
-  development.device = device->name.empty() ? "the simulator" : device->name;
+  development.device = device.name.empty() ? "the simulator" : device.name;
   development.made_by =
       fmt::format("./lab photo {}{}", options.photo, options.solutions ? " --solutions" : "");
-  development.before = *photo;
+  development.before = photo;
   std::vector<std::string> labs;
   for (const lab::PhotoStage* stage : lab::photo_stages()) labs.emplace_back(stage->problem().manifest().id);
   {
@@ -116,23 +112,22 @@ int run_photo(const PhotoOptions& options) {
     progress.begin("Building", 0);
     BuildOptions how;
     how.solutions = options.solutions;
-    how.machine = &isolation_here(*layout);
-    const auto built = build_runners(*layout, labs, how);
-    const RunCase run_case = case_runner(*layout, {"", 1, options.solutions, device->kind}, built);
+    how.machine = &isolation_here(layout);
+    const auto built = build_runners(layout, labs, how);
+    const RunCase run_case = case_runner(layout, {"", 1, options.solutions, device.kind}, built);
     progress.begin("Developing", labs.size());
     for (const lab::PhotoStage* stage : lab::photo_stages()) {
       progress.step(stage->does);
-      development.stages.push_back(develop(*stage, *photo, run_case));
+      development.stages.push_back(develop(*stage, photo, run_case));
     }
   }
-  development.after = *photo;
+  development.after = photo;
   for (const DevelopedStage& stage : development.stages) std::fputs(stage_line(stage).c_str(), stdout);
   if (style_for_stdout().colour)
-    std::fputs(photo_text(*photo, std::min<std::size_t>(terminal_columns(), 100)).c_str(), stdout);
-  const std::pair<const char*, std::string> files[] = {{"photo.png", png_of(*photo)},
+    std::fputs(photo_text(photo, std::min<std::size_t>(terminal_columns(), 100)).c_str(), stdout);
+  const std::pair<const char*, std::string> files[] = {{"photo.png", png_of(photo)},
                                                        {"photo.html", photo_html(development)}};
-  for (const auto& [name, text] : files)
-    if (const auto done = write_report(options.out + "/" + name, text); !done) return fail(done.error().text);
+  for (const auto& [name, text] : files) need(write_report(options.out + "/" + name, text));
   fmt::print("{0}/photo.png is the developed photo, {0}/photo.html shows its stages.\n", options.out);
   return kRan;
 }

@@ -29,10 +29,8 @@ void add_points(CLI::App& app, Run& run) {
   command->footer("\nExample:\n  ./lab points reduction --markdown");
   command->callback([&run, options] {
     run = [options] {
-      const auto labs = select_labs(lab::all_problems(), {options->lab});
-      if (!labs) return fail(labs.error().text);
-      const lab::Manifest& manifest = (*labs).front()->manifest();
-      std::fputs(points_markdown(manifest).c_str(), stdout);
+      const auto labs = need(select_labs(lab::all_problems(), {options->lab}));
+      std::fputs(points_markdown(labs.front()->manifest()).c_str(), stdout);
       return kRan;
     };
   });

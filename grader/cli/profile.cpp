@@ -16,10 +16,8 @@
 namespace course::grader::cli {
 namespace {
 
-struct ProfileOptions {
-  std::string lab, task, case_name;
-  std::uint64_t seed = 1;
-  bool solutions = false, json = false;
+struct ProfileOptions : OneCaseOptions {
+  bool json = false;
 };
 
 constexpr const char* kProfileFooter = R"(
@@ -42,25 +40,19 @@ lab::Case graded_case(const OneTask& one) {
 }
 
 int run_profile(const ProfileOptions& options) {
-  const auto one = select_one(options.lab, options.task, options.solutions);
-  if (!one) return fail(one.error().text);
-  const auto c =
-      options.case_name.empty() ? Result<lab::Case>(graded_case(*one)) : named_case(*one, options.case_name);
-  if (!c) return fail(c.error().text);
+  const OneTask one = select_one(options);
+  const lab::Case c = options.case_name.empty() ? graded_case(one) : named_case(one, options.case_name);
   lab::Measure measure;
   measure.counters = measure.dataflow = measure.profile = true;
-  const auto outcome = run_one(*one, *c, options.solutions, options.seed, measure);
-  if (!outcome) return fail(outcome.error().text);
-  const Profile profile = profile_of(*one->problem, *one->task, *c, outcome->sim_report);
-  const auto layout = find_layout();
-  if (!layout) return fail(layout.error().text);
+  const lab::Outcome outcome = run_one(one, c, options.solutions, options.seed, measure);
+  const Profile profile = profile_of(*one.problem, *one.task, c, outcome.sim_report);
   std::fputs((options.json ? profile_json(profile)
-                           : profile_text(profile, source_lines_below(layout->root),
+                           : profile_text(profile, source_lines_below(need(find_layout()).root),
                                           std::max<std::size_t>(terminal_columns(), 80)))
                  .c_str(),
              stdout);
-  if (outcome->verdict != lab::Verdict::ok)
-    std::fputs(("\n" + wrap_message(outcome->message(), 80)).c_str(), stderr);
+  if (outcome.verdict != lab::Verdict::ok)
+    std::fputs(("\n" + wrap_message(outcome.message(), 80)).c_str(), stderr);
   return kRan;
 }
 
@@ -69,14 +61,8 @@ int run_profile(const ProfileOptions& options) {
 void add_profile(CLI::App& app, Run& run) {
   CLI::App* command = app.add_subcommand("profile", "What each line of a kernel costs");
   auto options = std::make_shared<ProfileOptions>();
-  command->add_option("LAB", options->lab, "The lab")->required();
-  command->add_option("TASK", options->task,
-                      // not required here: select_one reports a missing task
-                      "The task, or with --solutions any rung");
-  command->add_option("--task", options->task, "The same, as `grade` takes it");
-  command->add_option("--case", options->case_name, "Another case, by its name in a report");
+  add_options(*command, *options, "Another case, by its name in a report");
   command->add_option("--seed", options->seed, "The case's random items (1)");
-  command->add_flag("--solutions", options->solutions, "The reference solution");
   command->add_flag("--json", options->json, "Machine-readable, on stdout");
   command->footer(kProfileFooter);
   command->callback([&run, options] { run = [options] { return run_profile(*options); }; });

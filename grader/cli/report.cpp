@@ -28,15 +28,13 @@ Examples:
   ./lab grade --json - | ./lab report - --gradescope results.json)";
 
 int run_report(const ReportOptions& options) {
-  if (const auto able = check_all_writable(options.files); !able) return fail(able.error().text);
-  const Result<RunResult> result = read_result(options.result);
-  if (!result) return fail(result.error().text);
+  check_all_writable(options.files);
+  const RunResult result = need(read_result(options.result));
   if (!any_wanted(options.files)) {
-    const RunResult shown = options.files.edition == "student" ? for_students(*result) : *result;
+    const RunResult shown = options.files.edition == "student" ? for_students(result) : result;
     std::fputs(to_table(shown, style_for_stdout()).c_str(), stdout);
-    return kRan;
   }
-  if (const auto done = write_reports(options.files, *result); !done) return fail(done.error().text);
+  write_reports(options.files, result);
   return kRan;
 }
 

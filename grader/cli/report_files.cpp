@@ -5,6 +5,7 @@
 
 #include <algorithm>
 
+#include "cli/commands.hpp"
 #include "report/edition.hpp"
 #include "report/formats.hpp"
 #include "report/report_file.hpp"
@@ -44,10 +45,8 @@ void add_options(CLI::App& command, ReportFiles& files) {
       ->group("Reports (FILE may be -)");
 }
 
-Result<void> check_all_writable(const ReportFiles& files) {
-  for (const Report& report : kReports)
-    if (auto able = grader::check_writable(files.*report.path); !able) return able;
-  return {};
+void check_all_writable(const ReportFiles& files) {
+  for (const Report& report : kReports) need(check_writable(files.*report.path));
 }
 
 bool any_on_stdout(const ReportFiles& files) {
@@ -58,14 +57,12 @@ bool any_wanted(const ReportFiles& files) {
   return std::ranges::any_of(kReports, [&](const Report& report) { return !(files.*report.path).empty(); });
 }
 
-Result<void> write_reports(const ReportFiles& files, const RunResult& result) {
+void write_reports(const ReportFiles& files, const RunResult& result) {
   const RunResult shown = files.edition == "student" ? for_students(result) : result;
   for (const Report& report : kReports) {
     const std::string& path = files.*report.path;
-    if (path.empty()) continue;
-    if (auto done = write_report(path, report.make(shown)); !done) return done;
+    if (!path.empty()) need(write_report(path, report.make(shown)));
   }
-  return {};
 }
 
 }  // namespace course::grader::cli

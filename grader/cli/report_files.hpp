@@ -5,7 +5,6 @@
 
 #include <string>
 
-#include "base/result.hpp"
 #include "report/result.hpp"
 
 namespace CLI {
@@ -21,13 +20,13 @@ struct ReportFiles {
 
 void add_options(CLI::App& command, ReportFiles& files);
 
-// An Error if a report could not be written. To be called before grading.
-Result<void> check_all_writable(const ReportFiles& files);
+// Throws if a report could not be written. To be called before grading.
+void check_all_writable(const ReportFiles& files);
 
 // Whether a report is written to stdout. Nothing else may be printed there then, because a program reads it.
 bool any_on_stdout(const ReportFiles& files);
 bool any_wanted(const ReportFiles& files);
 
-Result<void> write_reports(const ReportFiles& files, const RunResult& result);
+void write_reports(const ReportFiles& files, const RunResult& result);
 
 }  // namespace course::grader::cli

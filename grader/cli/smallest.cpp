@@ -34,11 +34,6 @@ namespace {
 constexpr double kSecondsPerCase = 5;  // of processor time: these inputs are small
 constexpr int kMaxTasks = 3;           // for which `grade` searches by itself
 
-struct SmallestOptions {
-  std::string lab, task, case_name;
-  bool solutions = false;
-};
-
 constexpr const char* kSmallestFooter = R"(
 Runs the task's cases on the simulator, GPU or not, until one fails. Then it
 tries shorter inputs, simpler items, and the other operators and types. It shows
@@ -55,9 +50,9 @@ std::unique_ptr<CaseRunner> runner_for(const Layout& layout, const std::string& 
   return session_runner(layout, program, lab::DeviceKind::sim, context, kSecondsPerCase);
 }
 
-// The shortest case, of those that the search takes, that fails in a way that a smaller one may show. An
-// error if the task is not written.
-Result<std::optional<lab::Case>> first_failure(const OneTask& one, CaseRunner& runner, Progress& progress) {
+// The shortest case, of those that the search takes, that fails in a way that a smaller one may show. Throws
+// if the task is not written.
+std::optional<lab::Case> first_failure(const OneTask& one, CaseRunner& runner, Progress& progress) {
   std::vector<lab::Case> cases = one.problem->cases(*one.task);
   std::ranges::stable_sort(cases, {}, &lab::Case::n);
   for (const lab::Case& c : cases) {
@@ -66,46 +61,34 @@ Result<std::optional<lab::Case>> first_failure(const OneTask& one, CaseRunner& r
     lab::Measure measure;
     measure.checks = measure.only_verdict = true;
     const lab::Outcome outcome = runner.run(*one.problem, *one.task, c, kSmallestSeed, measure);
-    if (outcome.verdict == lab::Verdict::not_implemented) return Error{outcome.message()};
-    if (can_be_smaller(outcome.verdict)) return std::optional(c);
+    if (outcome.verdict == lab::Verdict::not_implemented) throw std::runtime_error(outcome.message());
+    if (can_be_smaller(outcome.verdict)) return c;
   }
-  return std::optional<lab::Case>();
+  return std::nullopt;
 }
 
-int run_smallest(const SmallestOptions& options) {
-  const auto one = select_one(options.lab, options.task, options.solutions);
-  if (!one) return fail(one.error().text);
-  const auto layout = find_layout();
-  if (!layout) return fail(layout.error().text);
+int run_smallest(const OneCaseOptions& options) {
+  const OneTask one = select_one(options);
   std::optional<lab::Case> like;
-  if (!options.case_name.empty()) {
-    const auto c = named_case(*one, options.case_name);
-    if (!c) return fail(c.error().text);
-    like = *c;
-  }
-  const auto program = build_one(*one, options.solutions);
-  if (!program) return fail(program.error().text);
+  if (!options.case_name.empty()) like = named_case(one, options.case_name);
+  const std::string program = build_one(one, options.solutions);
   const auto runner =
-      runner_for(*layout, *program, std::string(one->problem->manifest().id), options.solutions);
+      runner_for(need(find_layout()), program, std::string(one.problem->manifest().id), options.solutions);
   std::string text;
   {
     Progress progress;
     progress.begin("Searching", 0);
-    if (!like) {
-      const auto first = first_failure(*one, *runner, progress);
-      if (!first) return fail(first.error().text);
-      like = *first;
-    }
+    if (!like) like = first_failure(one, *runner, progress);
     if (like) {
       progress.step("shorter inputs than " + like->name);
       std::vector<lab::FailedCase> failed;
       if (like->n <= SmallestLimits{}.items) {
-        const lab::Outcome outcome = runner->run(*one->problem, *one->task, *like, kSmallestSeed, {});
+        const lab::Outcome outcome = runner->run(*one.problem, *one.task, *like, kSmallestSeed, {});
         if (outcome.verdict == lab::Verdict::not_implemented) return fail(outcome.message());
         if (outcome.failure.mismatch) failed.push_back({like->name, outcome.failure.mismatch->causes});
       }
-      if (const auto found = find_smallest(*one->problem, *one->task, *like, *runner, {}, failed))
-        text = smallest_text(*one->problem, *one->task, *found, options.solutions ? "--solutions" : "");
+      if (const auto found = find_smallest(*one.problem, *one.task, *like, *runner, {}, failed))
+        text = smallest_text(*one.problem, *one.task, *found, options.solutions ? "--solutions" : "");
     }
   }
   if (text.empty()) {
@@ -113,7 +96,7 @@ int run_smallest(const SmallestOptions& options) {
         like && !options.case_name.empty()
             ? fmt::format("Neither {} nor a shorter input fails with seed {}.\n", like->name, kSmallestSeed)
             : fmt::format("No case of {} / {} with up to {} items fails with seed {}.\n", options.lab,
-                          one->task->id, SmallestLimits{}.items, kSmallestSeed);
+                          one.task->id, SmallestLimits{}.items, kSmallestSeed);
   }
   std::fputs(text.c_str(), stdout);
   return kRan;
@@ -212,14 +195,8 @@ void show_failures(const Layout& layout, RunResult& result, bool solutions, cons
 
 void add_smallest(CLI::App& app, Run& run) {
   CLI::App* command = app.add_subcommand("smallest", "The smallest input that a task gets wrong");
-  auto options = std::make_shared<SmallestOptions>();
-  command->add_option("LAB", options->lab, "The lab")->required();
-  command->add_option("TASK", options->task,
-                      // not required here: select_one reports a missing task
-                      "The task, or with --solutions any rung");
-  command->add_option("--task", options->task, "The same, as `grade` takes it");
-  command->add_option("--case", options->case_name, "A case that fails, by its name in a report");
-  command->add_flag("--solutions", options->solutions, "The reference solution");
+  auto options = std::make_shared<OneCaseOptions>();
+  add_options(*command, *options, "A case that fails, by its name in a report");
   command->footer(kSmallestFooter);
   command->callback([&run, options] { run = [options] { return run_smallest(*options); }; });
 }

@@ -29,14 +29,12 @@
 namespace course::grader::cli {
 namespace {
 
-struct TraceOptions {
-  std::string lab, task, case_name, items;
-  std::uint64_t seed = 1;
-  std::string svg, html, title, runner;
+struct TraceOptions : OneCaseOptions {
+  std::string items, svg, html, title, runner;
   std::uint64_t n = 8, columns = 0;
   std::vector<std::string> arrays;
   std::string steps;
-  bool solutions = false, markdown = false;
+  bool markdown = false;
 };
 
 constexpr std::uint64_t kMaxItems = 16384;
@@ -55,24 +53,24 @@ Examples:
   ./lab trace reduction shuffle --solutions)";
 
 // Parses --steps: "3-7", "3-", "-7" or "3".
-Result<TraceChoice> parse_choice(const TraceOptions& options) {
+TraceChoice parse_choice(const TraceOptions& options) {
   TraceChoice choice;
   choice.arrays = options.arrays;
   if (options.steps.empty()) return choice;
-  const Error wrong{fmt::format(
-      "\"{}\" is not a range of steps: write --steps 3-7, or 3- for all from the third on", options.steps)};
+  const std::runtime_error wrong(fmt::format(
+      "\"{}\" is not a range of steps: write --steps 3-7, or 3- for all from the third on", options.steps));
   static const std::regex kRange(R"((\d{1,6})?(-(\d{1,6})?)?)");
   std::smatch given;
-  if (!std::regex_match(options.steps, given, kRange)) return wrong;
+  if (!std::regex_match(options.steps, given, kRange)) throw wrong;
   choice.first = given[1].matched ? std::stoi(given[1]) : 1;
   if (!given[2].matched) choice.last = choice.first;
   if (given[3].matched) choice.last = std::stoi(given[3]);
-  if (choice.first < 1 || choice.first > choice.last) return wrong;
+  if (choice.first < 1 || choice.first > choice.last) throw wrong;
   return choice;
 }
 
 // The task's example, with the items of --items if given.
-Result<lab::Case> example_of(const OneTask& one, const TraceOptions& options) {
+lab::Case example_of(const OneTask& one, const TraceOptions& options) {
   const bool is_list = options.items.find_first_not_of("+-.,0123456789") == std::string::npos;
   const auto n_listed = static_cast<std::uint64_t>(1 + std::ranges::count(options.items, ','));
   lab::Case c = one.problem->example(*one.task, options.items.empty() || !is_list ? options.n : n_listed);
@@ -80,22 +78,23 @@ Result<lab::Case> example_of(const OneTask& one, const TraceOptions& options) {
   if (is_list) {
     c.words.items = options.items;
     if (const auto count = lab::inputs_of(*one.problem, *one.task, c, 1).at(0).spec.count; count != n_listed)
-      return Error{fmt::format("The example has {} items, and --items lists {}.", count, n_listed)};
+      throw std::runtime_error(
+          fmt::format("The example has {} items, and --items lists {}.", count, n_listed));
     return lab::with_name(c);
   }
   const std::vector<std::string> known(lab::kPatternNames.begin(), lab::kPatternNames.end());
   const auto found = std::ranges::find(known, options.items);
   if (found == known.end())
-    return Error{
-        fmt::format("There are no items \"{}\"{}", options.items, did_you_mean(options.items, known))};
+    throw std::runtime_error(
+        fmt::format("There are no items \"{}\"{}", options.items, did_you_mean(options.items, known)));
   const std::vector<lab::HostBuffer> usual = lab::inputs_of(*one.problem, *one.task, c, 1);
   const lab::Pattern before = c.pattern;
   c.pattern = static_cast<lab::Pattern>(found - known.begin());
   const std::vector<lab::HostBuffer> now = lab::inputs_of(*one.problem, *one.task, c, 1);
   const auto same = [](const lab::HostBuffer& a, const lab::HostBuffer& b) { return a.bytes == b.bytes; };
   if (c.pattern != before && c.n > 1 && std::ranges::equal(usual, now, same))
-    return Error{
-        fmt::format("The example of {} has items of its own: take another case (--case).", options.lab)};
+    throw std::runtime_error(
+        fmt::format("The example of {} has items of its own: take another case (--case).", options.lab));
   c.words.items = options.items;
   return lab::with_name(c);
 }
@@ -109,32 +108,26 @@ bool begins_before(const TraceView& view, std::uint64_t end) {
 }
 
 int run_trace(const TraceOptions& options) {
-  const auto one = select_one(options.lab, options.task, options.solutions);
-  if (!one) return fail(one.error().text);
+  const OneTask one = select_one(options);
   if (!options.case_name.empty() && !options.items.empty())
     return fail("--items is for the example; a case (--case) has its own");
-  const auto c = options.case_name.empty() ? example_of(*one, options) : named_case(*one, options.case_name);
-  if (!c) return fail(c.error().text);
-  if (c->n > kMaxItems)
-    return fail(fmt::format("{} items are too many to show: take {} at most (--n)", c->n, kMaxItems));
-  const auto choice = parse_choice(options);
-  if (!choice) return fail(choice.error().text);
-  for (const std::string& path : {options.svg, options.html})
-    if (const auto can = check_writable(path); !can) return fail(can.error().text);
-  const Result<Layout> layout = find_layout();
-  if (!layout) return fail(layout.error().text);
+  const lab::Case c =
+      options.case_name.empty() ? example_of(one, options) : named_case(one, options.case_name);
+  if (c.n > kMaxItems)
+    return fail(fmt::format("{} items are too many to show: take {} at most (--n)", c.n, kMaxItems));
+  const TraceChoice choice = parse_choice(options);
+  for (const std::string& path : {options.svg, options.html}) need(check_writable(path));
   lab::Measure measure;
   measure.trace = measure.checks = measure.counters = true;
-  const auto outcome = run_one(*one, *c, options.solutions, options.seed, measure, options.runner);
-  if (!outcome) return fail(outcome.error().text);
+  const auto outcome = run_one(one, c, options.solutions, options.seed, measure, options.runner);
 
   std::uint64_t columns =
-      options.columns != 0 ? options.columns : std::min<std::uint64_t>(std::max<std::uint64_t>(c->n, 1), 32);
-  TraceView view = trace_view(*one->problem, *one->task, *c, outcome->sim_report, columns);
+      options.columns != 0 ? options.columns : std::min<std::uint64_t>(std::max<std::uint64_t>(c.n, 1), 32);
+  TraceView view = trace_view(*one.problem, *one.task, c, outcome.sim_report, columns);
   // Trees work on a power of two of elements, with their root at the end: it belongs into the same picture.
   if (const std::uint64_t whole = std::bit_ceil(columns); options.columns == 0 && begins_before(view, whole))
-    view = trace_view(*one->problem, *one->task, *c, outcome->sim_report, columns = whole);
-  choose(view, *choice);
+    view = trace_view(*one.problem, *one.task, c, outcome.sim_report, columns = whole);
+  choose(view, choice);
   // Paths that open from the checkout's folder.
   const auto with_paths = [&](const std::string& text) {
     return with_folder(text, (options.solutions ? "solutions/" : "labs/") + view.lab, view.lab + ".cu");
@@ -144,7 +137,7 @@ int run_trace(const TraceOptions& options) {
   if (view.tables.empty() && !(options.arrays.empty() && options.steps.empty()))
     return fail("no step of the trace is left: --arrays and --steps ask for what is not there");
 
-  const SourceLine source_line = source_lines_below(layout->root);
+  const SourceLine source_line = source_lines_below(need(find_layout()).root);
   const std::string what = fmt::format("{} / {}: {}", view.lab, view.task, view.case_name);
   const std::string which = options.case_name.empty() ? fmt::format("--n {}", options.n)
                                                       : fmt::format("--case {}", options.case_name);
@@ -155,8 +148,7 @@ int run_trace(const TraceOptions& options) {
       {options.svg, [&] { return trace_svg(view, options.title.empty() ? what : options.title); }},
       {options.html, [&] { return trace_html(view, source_line, made_by); }}};
   for (const auto& [path, made] : files)
-    if (!path.empty())
-      if (const auto done = write_report(path, made()); !done) return fail(done.error().text);
+    if (!path.empty()) need(write_report(path, made()));
 
   const bool colour = style_for_stdout().colour;
   if (options.markdown)
@@ -164,16 +156,16 @@ int run_trace(const TraceOptions& options) {
   else if (options.svg.empty() && options.html.empty())
     std::fputs(trace_text(view, colour).c_str(), stdout);
   constexpr std::size_t kMaxLines = 200;
-  if (const std::string printed = printed_lines(outcome->printed, kMaxLines, 2);
+  if (const std::string printed = printed_lines(outcome.printed, kMaxLines, 2);
       !printed.empty() && !options.markdown)
     std::fputs(("\nIt printed:\n" + printed).c_str(), stdout);
-  if (outcome->verdict != lab::Verdict::ok && !options.markdown)
-    std::fputs(("\n" + wrap_message(fmt::format("{}: {}", lab::name_of(outcome->verdict),
-                                                with_paths(outcome->message())),
-                                    80))
-                   .c_str(),
-               stdout);
-  return options.markdown && outcome->verdict != lab::Verdict::ok ? fail(outcome->message()) : kRan;
+  if (outcome.verdict != lab::Verdict::ok && !options.markdown)
+    std::fputs(
+        ("\n" + wrap_message(
+                    fmt::format("{}: {}", lab::name_of(outcome.verdict), with_paths(outcome.message())), 80))
+            .c_str(),
+        stdout);
+  return options.markdown && outcome.verdict != lab::Verdict::ok ? fail(outcome.message()) : kRan;
 }
 
 }  // namespace
@@ -181,19 +173,13 @@ int run_trace(const TraceOptions& options) {
 void add_trace(CLI::App& app, Run& run) {
   CLI::App* command = app.add_subcommand("trace", "Watch a kernel's arrays, step by step");
   auto options = std::make_shared<TraceOptions>();
-  command->add_option("LAB", options->lab, "The lab")->required();
-  command->add_option("TASK", options->task,
-                      // not required here: select_one reports a missing task
-                      "The task, or with --solutions any rung");
-  command->add_option("--task", options->task, "The same, as `grade` takes it");
+  add_options(*command, *options, "Another case, by its name in a report");
   command->add_option("--n", options->n, "Items of the example (8)");
   command->add_option("--items", options->items,
                       "The example's items: a list (4,7,2), or example (3 1 7 0 …), ascending (0 1 2 …), "
                       "descending, all_equal, random …");
-  command->add_option("--case", options->case_name, "Another case, by its name in a report");
   command->add_option("--seed", options->seed, "The case's random items (1)");
   command->add_option("--columns", options->columns, "Elements of an array to show");
-  command->add_flag("--solutions", options->solutions, "The reference solution");
   command->add_option("--svg", options->svg, "Write a picture to a file");
   command->add_option("--title", options->title, "Text alternative of the picture, for screen readers");
   command->add_option(

@@ -223,6 +223,11 @@ class DevicesProcess : public testing::Test {
     std::remove(program_.c_str());
   }
 
+  // For another call: a device, a program and a channel of their own.
+  void again() {
+    TearDown();
+    SetUp();
+  }
   // One call from the device's side, while `host` acts as the other process.
   CallResult call(const std::function<void()>& host) {
     std::thread other([&] {
@@ -267,6 +272,10 @@ class DevicesProcess : public testing::Test {
   }
   // The begin of a request about a device.
   static PacketWriter about(std::uint32_t device = 0) { return PacketWriter().put(device); }
+  static PacketWriter report(std::uint32_t device, const char* kind, const char* file, std::uint32_t line,
+                             const char* message, const char* kernel) {
+    return about(device).put_text(kind).put_text(file).put(line).put_text(message).put_text(kernel);
+  }
   sim::KernelId find_put(std::uint32_t device = 0) {
     return answer_to<sim::KernelId>(PacketKind::find_kernel, about(device).put_text("put"));
   }
@@ -285,9 +294,18 @@ class DevicesProcess : public testing::Test {
     return in.get<LaunchAnswer>().fault;
   }
   void finish() { send(PacketKind::finished, lab::encode_finished({})); }
-  std::uint32_t first_word() const { return *reinterpret_cast<const std::uint32_t*>(buffer_); }
+  std::uint32_t first_word() const { return words(0, 1)[0]; }
+  // Of a device's buffer.
+  std::vector<std::uint32_t> words(std::size_t device, std::size_t n, std::uint64_t offset = 0) const {
+    const auto* from = reinterpret_cast<const std::uint32_t*>(buffers_[device] + offset);
+    return {from, from + n};
+  }
+  bool is_untouched(std::size_t device) const {
+    return words(device, kBufferBytes / 4) == std::vector(kBufferBytes / 4, kUntouched);
+  }
 
   static constexpr std::uint64_t kBufferBytes = 1024;
+  static constexpr std::uint32_t kUntouched = 0xa5a5a5a5;
   std::array<int, 2> ends_{-1, -1};
   std::string program_;
   static constexpr std::uint32_t kDevices = 2;
@@ -319,8 +337,7 @@ TEST_F(DevicesProcess, ReadsFewBytesOnlyInsideAllocations) {
       }
       EXPECT_FALSE(ask(PacketKind::read, about().put(ReadRequest{buffer_, 1}))) << "that was all";
     });
-    TearDown();
-    SetUp();
+    again();
   }
 }
 
@@ -365,11 +382,7 @@ TEST_F(DevicesProcess, FillsAndStoresOnlyInsideAllocations) {
     EXPECT_FALSE(ask(PacketKind::store, about().put(std::uint64_t{0x1000}).put(std::uint32_t{9})));
     EXPECT_FALSE(ask(PacketKind::release, about().put(buffer_))) << "it is not theirs";
   });
-  const auto* words = reinterpret_cast<const std::uint32_t*>(buffer_);
-  EXPECT_EQ(words[0], 7u);
-  EXPECT_EQ(words[1], 7u);
-  EXPECT_EQ(words[2], 9u);
-  EXPECT_EQ(words[3], 0xa5a5a5a5u);
+  EXPECT_EQ(words(0, 4), (std::vector<std::uint32_t>{7, 7, 9, kUntouched}));
 }
 
 // One all-reduce of the first words of both buffers, and its variations.
@@ -397,8 +410,7 @@ TEST_F(DevicesProcess, HasCodeOnEveryDevice) {
     EXPECT_EQ(launch(launch_of(find_put(0), buffers_[0], 42, 0)), 0u);
     EXPECT_EQ(launch(launch_of(find_put(1), buffers_[1], 43, 1)), 0u);
   });
-  for (std::uint32_t i = 0; i < kDevices; ++i)
-    EXPECT_EQ(*reinterpret_cast<const std::uint32_t*>(buffers_[i]), 42 + i);
+  for (std::uint32_t i = 0; i < kDevices; ++i) EXPECT_EQ(words(i, 1)[0], 42 + i);
 }
 
 TEST_F(DevicesProcess, OperatesOnSeveralDevices) {
@@ -409,10 +421,7 @@ TEST_F(DevicesProcess, OperatesOnSeveralDevices) {
     EXPECT_TRUE(ask(PacketKind::operate, operation_of(both)));
   });
   for (std::uint32_t i = 0; i < kDevices; ++i) {
-    const auto* words = reinterpret_cast<const std::uint32_t*>(buffers_[i] + 512);
-    EXPECT_EQ(words[0], 3u);
-    EXPECT_EQ(words[2], 3u);
-    EXPECT_EQ(words[3], 0xa5a5a5a5u);
+    EXPECT_EQ(words(i, 4, 512), (std::vector<std::uint32_t>{3, 3, 3, kUntouched}));
     EXPECT_NE(devices_[i]->report_json().find("\"operations\":1"), std::string::npos);
   }
 }
@@ -426,7 +435,7 @@ TEST_F(DevicesProcess, LabsOfOneDeviceHaveNoOperations) {
   const std::array alone{copy};
   EXPECT_EQ(call([&] { send(PacketKind::operate, operation_of(alone)); }).end,
             CallResult::End::protocol_error);
-  EXPECT_EQ(*reinterpret_cast<const std::uint32_t*>(buffer_ + 512), 0xa5a5a5a5u);
+  EXPECT_TRUE(is_untouched(0));
 }
 
 TEST_F(DevicesProcess, RejectsInvalidOperations) {
@@ -456,10 +465,8 @@ TEST_F(DevicesProcess, RejectsInvalidOperations) {
     all[i](both[1]);
     const CallResult result = call([&] { send(PacketKind::operate, operation_of(both)); });
     EXPECT_EQ(result.end, CallResult::End::protocol_error);
-    for (std::uint64_t k = 0; k < kBufferBytes; ++k)
-      ASSERT_EQ(reinterpret_cast<const unsigned char*>(buffers_[0])[k], 0xa5u);
-    TearDown();
-    SetUp();
+    ASSERT_TRUE(is_untouched(0));
+    again();
   }
 }
 
@@ -477,13 +484,12 @@ TEST_F(DevicesProcess, MatchesMessages) {
     EXPECT_TRUE(ask(PacketKind::fill, about(0).put(FillRequest{buffers_[0], 3, 5, 4})));
     EXPECT_TRUE(ask(PacketKind::operate, operation_of(right)));
   });
-  EXPECT_EQ(*reinterpret_cast<const std::uint32_t*>(buffers_[1] + 512), 5u);
+  EXPECT_EQ(words(1, 1, 512)[0], 5u);
   const std::array unequal{message(nccl::Kind::send, 0, 3), message(nccl::Kind::receive, 1, 2)};
   for (const std::span<const SimOperand> wrong :
        {std::span<const SimOperand>(unequal), std::span<const SimOperand>(right).first(1),
         std::span<const SimOperand>(right).last(1)}) {
-    TearDown();
-    SetUp();
+    again();
     EXPECT_EQ(call([&] { send(PacketKind::operate, operation_of(wrong)); }).end,
               CallResult::End::protocol_error);
   }
@@ -491,12 +497,7 @@ TEST_F(DevicesProcess, MatchesMessages) {
 
 TEST_F(DevicesProcess, KeepsReportsAboutNccl) {
   finished([&] {
-    const PacketWriter body = about(1)
-                                  .put_text("nccl-mismatch")
-                                  .put_text("lab.cu")
-                                  .put(std::uint32_t{31})
-                                  .put_text("rank 0 \x01")
-                                  .put_text("");
+    const PacketWriter body = report(1, "nccl-mismatch", "lab.cu", 31, "rank 0 \x01", "");
     for (int i = 0; i < 30; ++i) EXPECT_TRUE(ask(PacketKind::report, body));
   });
   ASSERT_EQ(devices_[1]->findings().size(), 1u) << "the same finding is kept once";
@@ -505,15 +506,8 @@ TEST_F(DevicesProcess, KeepsReportsAboutNccl) {
 }
 
 TEST_F(DevicesProcess, ReportsFailedCallsAsHints) {
-  finished([&] {
-    const PacketWriter body = about()
-                                  .put_text("api-error")
-                                  .put_text("")
-                                  .put(std::uint32_t{0})
-                                  .put_text("<<<>>> fails")
-                                  .put_text("put");
-    EXPECT_TRUE(ask(PacketKind::report, body));
-  });
+  finished(
+      [&] { EXPECT_TRUE(ask(PacketKind::report, report(0, "api-error", "", 0, "<<<>>> fails", "put"))); });
   ASSERT_EQ(devices_[0]->findings().size(), 1u);
   EXPECT_EQ(devices_[0]->findings()[0].kind, "api-error");
   EXPECT_EQ(devices_[0]->findings()[0].kernel, "put");
@@ -522,8 +516,7 @@ TEST_F(DevicesProcess, ReportsFailedCallsAsHints) {
 
 TEST_F(DevicesProcess, NamesWhatCrashedHostCodeAccessed) {
   const auto why = [&](lab::CrashNote note, bool in_buffer = false) {
-    TearDown();
-    SetUp();
+    again();
     if (in_buffer) note.address += buffers_[1];
     devices_[1]->name_buffer(buffers_[1] + 16, 64, 4, "d_in", false);
     const CallResult result = call([&] { send(PacketKind::crashed, PacketWriter().put(note)); });
@@ -550,7 +543,7 @@ TEST_F(DevicesProcess, ReportsKernelFaultsItself) {
     EXPECT_EQ(launch(launch_of(kernel, buffer_, 42)), 0u);
   });
   EXPECT_EQ(result.cuda_code, 700);
-  EXPECT_EQ(first_word(), 0xa5a5a5a5u);
+  EXPECT_TRUE(is_untouched(0));
 }
 
 // What a kernel does must not reach the other process during the call: neither by an answer nor by the time
@@ -560,12 +553,9 @@ TEST_F(DevicesProcess, RunsKernelsAfterTheCall) {
     EXPECT_EQ(launch(launch_of(find_put(), buffer_, 42)), 0u);
     EXPECT_TRUE(ask(PacketKind::fill, about().put(FillRequest{buffer_ + 4, 1, 7, 4})));
     EXPECT_TRUE(ask(PacketKind::store, about().put(buffer_ + 8).put(std::uint32_t{9})));
-    EXPECT_EQ(first_word(), 0xa5a5a5a5u);
+    EXPECT_TRUE(is_untouched(0));
   });
-  const auto* words = reinterpret_cast<const std::uint32_t*>(buffer_);
-  EXPECT_EQ(words[0], 42u);
-  EXPECT_EQ(words[1], 7u);
-  EXPECT_EQ(words[2], 9u);
+  EXPECT_EQ(words(0, 3), (std::vector<std::uint32_t>{42, 7, 9}));
 }
 
 TEST_F(DevicesProcess, DoesRecordedWorkBeforeItIsRead) {
@@ -586,7 +576,7 @@ TEST_F(DevicesProcess, RefusesImpossibleLaunchesAtOnce) {
     EXPECT_EQ(launch(about().put(head).put(buffer_).put(std::uint32_t{1})),
               static_cast<std::uint32_t>(sim::Fault::invalid_configuration));
   });
-  EXPECT_EQ(first_word(), 0xa5a5a5a5u);
+  EXPECT_TRUE(is_untouched(0));
 }
 
 TEST_F(DevicesProcess, ReleasedMemoryIsUsableByEarlierWorkOnly) {
@@ -634,8 +624,7 @@ TEST_F(DevicesProcess, RejectsInvalidPackets) {
       {PacketKind::find_kernel, about().put(std::uint32_t{1000})},
       {PacketKind::find_kernel, about(kDevices).put_text("put")},
       {PacketKind::free_bytes, {}},
-      {PacketKind::report,
-       about().put_text("leak").put_text("").put(std::uint32_t{0}).put_text("").put_text("")},
+      {PacketKind::report, report(0, "leak", "", 0, "", "")},
       {PacketKind::launch, about().put(everything)},
       {PacketKind::launch, launch_of(12345, buffer_, 1)},
       {PacketKind::occupancy, about().put(OccupancyRequest{12345, 128, 0})},
@@ -647,8 +636,7 @@ TEST_F(DevicesProcess, RejectsInvalidPackets) {
     SCOPED_TRACE(static_cast<unsigned>(bad.kind));
     const CallResult result = call([&] { send(bad.kind, bad.body); });
     EXPECT_EQ(result.end, CallResult::End::protocol_error);
-    TearDown();
-    SetUp();
+    again();
   }
 }
 
@@ -659,8 +647,7 @@ TEST_F(DevicesProcess, RejectsUnexpectedPackets) {
 
 TEST_F(DevicesProcess, DistinguishesEndBeforeAndDuringTheCall) {
   EXPECT_EQ(call([] {}).end, CallResult::End::ended_before_call);
-  TearDown();
-  SetUp();
+  again();
   EXPECT_EQ(call([&] {
               EXPECT_TRUE(ask(PacketKind::free_bytes, about()));
               shutdown(ends_[1], SHUT_RDWR);
@@ -689,10 +676,8 @@ TEST_F(DevicesProcess, SurvivesRandomPackets) {
       shutdown(ends_[1], SHUT_WR);
     });
     EXPECT_NE(result.end, CallResult::End::out_of_memory);
-    for (std::uint64_t i = 0; i < kBufferBytes; ++i)
-      ASSERT_EQ(reinterpret_cast<const unsigned char*>(buffer_)[i], 0xa5u) << round;
-    TearDown();
-    SetUp();
+    ASSERT_TRUE(is_untouched(0)) << round;
+    again();
   }
 }
 
@@ -703,23 +688,10 @@ TEST_F(DevicesProcess, SurvivesHostileRequests) {
   std::mt19937_64 dice(13);
   const auto below = [&](std::uint64_t n) { return dice() % n; };
   const auto number = [&]() -> std::uint64_t {
-    const std::uint64_t all[] = {0,
-                                 1,
-                                 4,
-                                 8,
-                                 255,
-                                 1020,
-                                 1024,
-                                 4096,
-                                 kBufferBytes + 1,
-                                 1 << 20,
-                                 0x7fffffff,
-                                 0xffffffff,
-                                 std::uint64_t{1} << 32,
-                                 std::uint64_t{1} << 40,
-                                 ~std::uint64_t{0} / 4 + 1,
-                                 ~std::uint64_t{0}};
-    return all[below(std::size(all))];
+    constexpr std::uint64_t kAll[] = {
+        0,    1,       4,          8,          255,        1020,       1024,          4096,
+        1025, 1 << 20, 0x7fffffff, 0xffffffff, 1ull << 32, 1ull << 40, ~0ull / 4 + 1, ~0ull};
+    return kAll[below(std::size(kAll))];
   };
   std::uint64_t mine = 0;  // an allocation of this process
   const auto address = [&]() -> std::uint64_t {
@@ -788,8 +760,7 @@ TEST_F(DevicesProcess, SurvivesHostileRequests) {
       }
       if (below(2) == 0) finish();
     });
-    TearDown();
-    SetUp();
+    again();
     mine = 0;
   }
 }

@@ -104,6 +104,28 @@ class Floats {
   float* data_ = nullptr;
 };
 
+struct Stream {
+  Stream() { cudaStreamCreate(&stream); }
+  ~Stream() { cudaStreamDestroy(stream); }
+  operator cudaStream_t() const { return stream; }  // NOLINT
+  cudaStream_t stream = nullptr;
+};
+struct Event {
+  Event() { cudaEventCreate(&event); }
+  ~Event() { cudaEventDestroy(event); }
+  operator cudaEvent_t() const { return event; }  // NOLINT
+  cudaEvent_t event = nullptr;
+};
+// Pinned memory of the host: `n` times 1.
+struct Pinned {
+  explicit Pinned(int n = kItems) {
+    cudaMallocHost(&data, n * sizeof(float));
+    std::fill_n(data, n, 1.0f);
+  }
+  ~Pinned() { cudaFreeHost(data); }
+  float* data = nullptr;
+};
+
 std::vector<float> copied(const float* d_data, int n = kItems) {
   std::vector<float> host(n);
   cudaMemcpy(host.data(), d_data, n * sizeof(float), cudaMemcpyDeviceToHost);
@@ -256,8 +278,7 @@ CASE(columns_are_left_out) {
 CASE(gap_in_a_graph) {
   Floats v;
   std::vector<float> host(kItems);
-  cudaStream_t stream;
-  cudaStreamCreate(&stream);
+  Stream stream;
   cudaGraph_t graph;
   cudaGraphExec_t executable;
   cudaStreamBeginCapture(stream, cudaStreamCaptureModeGlobal);
@@ -269,15 +290,13 @@ CASE(gap_in_a_graph) {
   cudaStreamSynchronize(stream);
   cudaGraphExecDestroy(executable);
   cudaGraphDestroy(graph);
-  cudaStreamDestroy(stream);
 }
 
 // Captures a copy from `host`, then calls `between`, and launches the graph.
 template <typename Between>
 void launches_a_copy(const float* host, Between between) {
   Floats v;
-  cudaStream_t stream;
-  cudaStreamCreate(&stream);
+  Stream stream;
   cudaGraph_t graph;
   cudaGraphExec_t executable;
   cudaStreamBeginCapture(stream, cudaStreamCaptureModeRelaxed);
@@ -290,7 +309,6 @@ void launches_a_copy(const float* host, Between between) {
   cudaStreamSynchronize(stream);
   cudaGraphExecDestroy(executable);
   cudaGraphDestroy(graph);
-  cudaStreamDestroy(stream);
 }
 CASE(graph_reads_freed_pinned_memory) {
   float* host = nullptr;
@@ -322,13 +340,10 @@ CASE(graph_reads_an_ended_frame) {
 CASE(graph_reads_memory_that_is_kept) {
   std::vector<float> host(kItems);
   float on_stack[kItems] = {};
-  float* pinned = nullptr;
-  cudaMallocHost(&pinned, kItems * sizeof(float));
-  std::memset(pinned, 0, kItems * sizeof(float));
-  for (const float* from : {&host[0], &on_stack[0], pinned}) {
+  const Pinned pinned;
+  for (const float* from : {host.data(), on_stack, pinned.data}) {
     launches_a_copy(from, [] { delete[] new float[kItems]; });
   }
-  cudaFreeHost(pinned);
 }
 
 CASE(copies_padding_of_structures) {
@@ -372,29 +387,23 @@ CASE(writes_in_several_launches) {
 
 CASE(asks_for_the_time_at_once) {
   Floats v;
-  cudaEvent_t start, stop;
-  cudaEventCreate(&start);
-  cudaEventCreate(&stop);
+  Event start, stop;
   cudaEventRecord(start);
   init<<<4, kBlock>>>(v, kItems);
   cudaEventRecord(stop);
   float ms = 0;
   cudaEventElapsedTime(&ms, start, stop);  // missing-wait
   cudaDeviceSynchronize();
-  cudaEventDestroy(start);
-  cudaEventDestroy(stop);
 }
 CASE(asks_once_and_goes_on) {
   Floats v;
-  cudaEvent_t event;
-  cudaEventCreate(&event);
+  Event event;
   init<<<4, kBlock>>>(v, kItems);
   cudaEventRecord(event);
   if (cudaEventQuery(event) == cudaErrorNotReady) std::printf("not ready\n");
   if (cudaStreamQuery(nullptr) == cudaErrorNotReady) std::printf("not ready\n");
   cudaEventSynchronize(event);
   if (cudaEventQuery(event) != cudaSuccess || cudaStreamQuery(nullptr) != cudaSuccess) std::printf("wrong\n");
-  cudaEventDestroy(event);
 }
 CASE(ends_without_waiting) {
   say_hello<<<1, 1>>>();  // missing-wait
@@ -410,42 +419,30 @@ CASE(ends_without_waiting_for_a_stream) {
   cudaEventSynchronize(event);
 }
 CASE(allocation_is_no_wait) {
-  float *pinned = nullptr, *more = nullptr;
+  const Pinned pinned;
+  float* more = nullptr;
   Floats v;
-  cudaStream_t stream;
-  cudaStreamCreate(&stream);
-  cudaMallocHost(&pinned, kItems * sizeof(float));
-  std::fill_n(pinned, kItems, 1.0f);
-  cudaMemcpyAsync(v, pinned, kItems * sizeof(float), cudaMemcpyHostToDevice, stream);
+  Stream stream;
+  cudaMemcpyAsync(v, pinned.data, kItems * sizeof(float), cudaMemcpyHostToDevice, stream);
   cudaMalloc(&more, 64);
-  pinned[0] = 2;  // host-writes-during-copy
+  pinned.data[0] = 2;  // host-writes-during-copy
   cudaStreamSynchronize(stream);
   cudaFree(more);
-  cudaFreeHost(pinned);
-  cudaStreamDestroy(stream);
 }
 CASE(overwrites_a_large_buffer) {
   constexpr int kMany = 1 << 20;
-  float* pinned = nullptr;
+  const Pinned pinned(kMany);
   Floats v(kMany);
-  cudaStream_t stream;
-  cudaStreamCreate(&stream);
-  cudaMallocHost(&pinned, kMany * sizeof(float));
-  std::fill_n(pinned, kMany, 1.0f);
-  cudaMemcpyAsync(v, pinned, kMany * sizeof(float), cudaMemcpyHostToDevice, stream);
-  for (int i = 0; i < kMany; ++i) pinned[i] = 2;  // host-writes-during-copy
+  Stream stream;
+  cudaMemcpyAsync(v, pinned.data, kMany * sizeof(float), cudaMemcpyHostToDevice, stream);
+  for (int i = 0; i < kMany; ++i) pinned.data[i] = 2;  // host-writes-during-copy
   cudaStreamSynchronize(stream);
-  cudaFreeHost(pinned);
-  cudaStreamDestroy(stream);
 }
 
 CASE(polls_until_it_has_ended) {
   Floats v;
-  cudaStream_t stream;
-  cudaEvent_t start, stop;
-  cudaStreamCreate(&stream);
-  cudaEventCreate(&start);
-  cudaEventCreate(&stop);
+  Stream stream;
+  Event start, stop;
   cudaEventRecord(start, stream);
   init<<<4, kBlock, 0, stream>>>(v, kItems);
   cudaEventRecord(stop, stream);
@@ -456,23 +453,16 @@ CASE(polls_until_it_has_ended) {
   init<<<4, kBlock, 0, stream>>>(v, kItems);
   while (cudaStreamQuery(stream) == cudaErrorNotReady) {
   }
-  cudaStreamDestroy(stream);
-  cudaEventDestroy(start);
-  cudaEventDestroy(stop);
 }
 CASE(waits_by_a_copy_to_the_host) {
   Floats v;
-  cudaEvent_t start, stop;
-  cudaEventCreate(&start);
-  cudaEventCreate(&stop);
+  Event start, stop;
   cudaEventRecord(start);
   init<<<4, kBlock>>>(v, kItems);
   cudaEventRecord(stop);
   copied(v);
   float ms = -1;
   if (cudaEventElapsedTime(&ms, start, stop) != cudaSuccess) std::printf("wrong\n");
-  cudaEventDestroy(start);
-  cudaEventDestroy(stop);
 }
 CASE(ends_with_a_reset) {
   say_hello<<<1, 1>>>();

@@ -9,6 +9,7 @@
 #include <filesystem>
 #include <fstream>
 #include <nlohmann/json.hpp>
+#include <optional>
 #include <set>
 #include <sstream>
 
@@ -33,13 +34,19 @@ class Labcli : public ::testing::Test {
   }
   void TearDown() override { std::filesystem::remove_all(folder_); }
 
-  ProcessResult run(std::vector<std::string> arguments) {
+  // What labcli prints; the exit code must be this one, if any.
+  std::string run(std::vector<std::string> arguments, std::optional<int> exit_code = 0,
+                  const std::vector<std::string>& environment = {}) {
     arguments.insert(arguments.begin(), labcli_);
     ProcessOptions options;
     options.seconds = 900;
-    auto done = run_process(arguments, options);
+    options.environment = environment_;
+    options.environment.insert(options.environment.end(), environment.begin(), environment.end());
+    const auto done = run_process(arguments, options);
     EXPECT_TRUE(done);
-    return done ? *done : ProcessResult{};
+    if (!done) return "";
+    EXPECT_EQ(done->exit_code, exit_code.value_or(done->exit_code)) << done->output;
+    return done->output;
   }
   std::string contents(const std::string& name) const {
     std::ostringstream out;
@@ -52,17 +59,16 @@ class Labcli : public ::testing::Test {
     std::vector<std::string> arguments{"grade",  "--solutions", "--device", "sim",
                                        "--seed", "0x2024",      "--json",   folder_ + "/out.json"};
     arguments.insert(arguments.begin() + 1, labs.begin(), labs.end());
-    const ProcessResult done = run(arguments);
-    EXPECT_EQ(done.exit_code, 0) << done.output;
+    const std::string done = run(arguments);
     const json result = json::parse(contents("out.json"));
     EXPECT_EQ(result.at("seed"), "0x2024");
     EXPECT_EQ(result.at("modelled"), true);
     for (const json& lab : result.at("labs")) {
-      EXPECT_EQ(lab.at("points"), lab.at("max_points")) << done.output;
-      EXPECT_EQ(lab.at("bonus_points"), lab.at("max_bonus_points")) << done.output;
+      EXPECT_EQ(lab.at("points"), lab.at("max_points")) << done;
+      EXPECT_EQ(lab.at("bonus_points"), lab.at("max_bonus_points")) << done;
       std::set<bool> recorded;  // whether the CPU times are; of all tasks or of none
       for (const json& task : lab.at("tasks")) {
-        EXPECT_EQ(task.at("verdict"), "OK") << done.output;
+        EXPECT_EQ(task.at("verdict"), "OK") << done;
         if (!task.at("timing").is_null()) recorded.insert(task.at("timing").at("cpu_runs") == 0);
       }
       EXPECT_LE(recorded.size(), 1u) << lab.at("id") << ": a timed case has no row in kCpuTimes (points.hpp)";
@@ -71,27 +77,26 @@ class Labcli : public ::testing::Test {
   void expect_no_finding(const std::vector<std::string>& labs) {
     std::vector<std::string> arguments{"check", "--solutions"};
     arguments.insert(arguments.begin() + 1, labs.begin(), labs.end());
-    const ProcessResult done = run(arguments);
-    EXPECT_EQ(done.exit_code, 0);
-    EXPECT_THAT(done.output, HasSubstr("Nothing found."));
-    EXPECT_THAT(done.output, Not(HasSubstr("finding")));
+    const std::string done = run(arguments);
+    EXPECT_THAT(done, HasSubstr("Nothing found."));
+    EXPECT_THAT(done, Not(HasSubstr("finding")));
   }
 
   std::string labcli_, folder_;
+  std::vector<std::string> environment_;
 };
 
 TEST_F(Labcli, HelpAndListsFitATerminal) {
   std::vector<std::vector<std::string>> asked{{"--help"}, {"list"}, {"isolation"}};
-  std::istringstream help(run({"--help"}).output);
+  std::istringstream help(run({"--help"}));
   for (std::string line, name; std::getline(help, line) && !line.starts_with("Subcommands:");) {
   }
   for (std::string line, name; std::getline(help, line) && std::istringstream(line) >> name;)
     asked.push_back({name, "--help"});
   ASSERT_GT(asked.size(), 11u);
   for (const auto& one : asked) {
-    const ProcessResult done = run(one);
-    EXPECT_EQ(done.exit_code, 0) << one[0];
-    std::istringstream lines(done.output);
+    const std::string done = run(one);
+    std::istringstream lines(done);
     for (std::string line; std::getline(lines, line);)
       EXPECT_LE(display_width(line), 80u) << one[0] << ": " << line;
   }
@@ -108,9 +113,9 @@ TEST_F(Labcli, BreaksLongMessagesOnATerminal) {
 }
 
 TEST_F(Labcli, ExplainsWrongUsage) {
-  EXPECT_EQ(run({}).exit_code, 1);
-  EXPECT_EQ(run({"--help"}).exit_code, 0);
-  EXPECT_EQ(run({"grade", "--help"}).exit_code, 0);
+  run({}, 1);
+  run({"--help"});
+  run({"grade", "--help"});
   const struct {
     std::vector<std::string> arguments;
     const char* says;
@@ -134,29 +139,26 @@ TEST_F(Labcli, ExplainsWrongUsage) {
       {{"grade", "--solution"}, "--solution"},
   };
   for (const auto& [arguments, says] : wrong) {
-    const ProcessResult done = run(arguments);
-    EXPECT_EQ(done.exit_code, 1) << says;
-    EXPECT_THAT(done.output, HasSubstr(says));
+    EXPECT_THAT(run(arguments, 1), HasSubstr(says));
   }
 }
 
 TEST_F(Labcli, ListsLabsAsTextAndJson) {
-  EXPECT_THAT(run({"list"}).output, HasSubstr("reduction: Reduction (100 points"));
-  const json list = json::parse(run({"list", "--json"}).output);
+  EXPECT_THAT(run({"list"}), HasSubstr("reduction: Reduction (100 points"));
+  const json list = json::parse(run({"list", "--json"}));
   EXPECT_EQ(list.at("labs").at(0).at("id"), "first_steps");
   EXPECT_TRUE(list.at("metrics").at("active_lanes").at("at_least"));
   EXPECT_FALSE(list.at("metrics").at("barriers").at("at_least"));
-  EXPECT_THAT(run({"points", "reduction", "--markdown"}).output, HasSubstr("| **all** | | | | **100"));
+  EXPECT_THAT(run({"points", "reduction", "--markdown"}), HasSubstr("| **all** | | | | **100"));
 }
 
 TEST_F(Labcli, UnchangedSkeletonScoresZero) {
   // In lab 0, the kernels' launches and most of one kernel are given.
-  const ProcessResult done =
+  const std::string done =
       run({"grade", "reduction", "first_steps", "--device", "sim", "--json", folder_ + "/out.json", "--junit",
            folder_ + "/junit.xml", "--html", folder_ + "/report.html"});
-  EXPECT_EQ(done.exit_code, 0) << done.output;
-  EXPECT_THAT(done.output, HasSubstr("0/100"));
-  EXPECT_THAT(done.output, Not(HasSubstr("\x1b")));  // no colours, because stdout is not a terminal
+  EXPECT_THAT(done, HasSubstr("0/100"));
+  EXPECT_THAT(done, Not(HasSubstr("\x1b")));  // no colours, because stdout is not a terminal
   const json result = json::parse(contents("out.json"));
   ASSERT_EQ(result.at("labs").size(), 2u);
   for (const json& lab : result.at("labs")) {
@@ -223,20 +225,16 @@ TEST_F(Labcli, PrintsOnlyTheReportOnStdout) {
 }
 
 TEST_F(Labcli, TraceShowsArraysOfASolution) {
-  const auto done = run({"trace", "reduction", "neighboured", "--solutions"});
-  EXPECT_EQ(done.exit_code, 0) << done.output;
-  EXPECT_THAT(done.output, HasSubstr("s_data"));
-  EXPECT_THAT(done.output, HasSubstr("d_out  *25"));
+  const std::string done = run({"trace", "reduction", "neighboured", "--solutions"});
+  EXPECT_THAT(done, HasSubstr("s_data"));
+  EXPECT_THAT(done, HasSubstr("d_out  *25"));
 }
 
 TEST_F(Labcli, SmallCasesAreFoundByTheirNames) {
   for (const char* name : {"sum_i32_n8_example", "max_f32_n5_ascending", "product_i32_n2_random"}) {
-    const auto traced = run({"trace", "reduction", "neighboured", "--solutions", "--case", name});
-    EXPECT_EQ(traced.exit_code, 0) << traced.output;
-    EXPECT_THAT(traced.output, HasSubstr(name));
-    const auto graded = run({"grade", "reduction", "neighboured", "--solutions", "--device", "sim", "--case",
-                             name, "--seed", "1", "--json", folder_ + "/out.json"});
-    EXPECT_EQ(graded.exit_code, 0) << graded.output;
+    EXPECT_THAT(run({"trace", "reduction", "neighboured", "--solutions", "--case", name}), HasSubstr(name));
+    run({"grade", "reduction", "neighboured", "--solutions", "--device", "sim", "--case", name, "--seed", "1",
+         "--json", folder_ + "/out.json"});
     const json cases = json::parse(contents("out.json")).at("labs").at(0).at("tasks").at(0).at("cases");
     EXPECT_FALSE(cases.empty());
     for (const json& one : cases) EXPECT_EQ(one.at("name"), name);
@@ -244,38 +242,33 @@ TEST_F(Labcli, SmallCasesAreFoundByTheirNames) {
 }
 
 TEST_F(Labcli, SmallestFindsNothingInASolution) {
-  const auto done = run({"smallest", "reduction", "neighboured", "--solutions"});
-  EXPECT_EQ(done.exit_code, 0) << done.output;
-  EXPECT_THAT(done.output, HasSubstr("No case of reduction / neighboured with up to"));
+  EXPECT_THAT(run({"smallest", "reduction", "neighboured", "--solutions"}),
+              HasSubstr("No case of reduction / neighboured with up to"));
 }
 
 TEST_F(Labcli, SmallestSaysThatATaskIsNotWritten) {
   for (const auto& more : {std::vector<std::string>{}, {"--case", "sum_i32_n33_random"}}) {
     std::vector<std::string> words{"smallest", "reduction", "neighboured"};
     words.insert(words.end(), more.begin(), more.end());
-    const auto done = run(words);
-    EXPECT_EQ(done.exit_code, 1) << done.output;
-    EXPECT_THAT(done.output, HasSubstr("not implemented"));
+    EXPECT_THAT(run(words, 1), HasSubstr("not implemented"));
   }
 }
 
 TEST_F(Labcli, GradesATaskNamedAfterItsLab) {
-  const auto done =
+  const std::string done =
       run({"grade", "reduction", "shuffle", "--device", "sim", "--json", folder_ + "/out.json"});
-  EXPECT_EQ(done.exit_code, 0) << done.output;
   const json tasks = json::parse(contents("out.json")).at("labs").at(0).at("tasks");
   ASSERT_EQ(tasks.size(), 1u);
   EXPECT_EQ(tasks.at(0).at("id"), "shuffle");
-  EXPECT_THAT(run({"check", "reduction", "shuffle"}).output, Not(HasSubstr("neighboured")));
-  EXPECT_THAT(run({"trace", "reduction", "--task", "shuffle"}).output, HasSubstr("not implemented"));
+  EXPECT_THAT(run({"check", "reduction", "shuffle"}), Not(HasSubstr("neighboured")));
+  EXPECT_THAT(run({"trace", "reduction", "--task", "shuffle"}, 1), HasSubstr("not implemented"));
 }
 
 TEST_F(Labcli, FirstGradesTheShortCasesBeforeTheOthers) {
-  EXPECT_THAT(run({"grade", "reduction", "--first", folder_ + "/first.json"}).output,
+  EXPECT_THAT(run({"grade", "reduction", "--first", folder_ + "/first.json"}, 1),
               HasSubstr("--first is for one task"));
-  const auto done = run({"grade", "reduction", "shuffle", "--solutions", "--device", "sim", "--first",
-                         folder_ + "/first.json", "--json", folder_ + "/out.json"});
-  EXPECT_EQ(done.exit_code, 0) << done.output;
+  run({"grade", "reduction", "shuffle", "--solutions", "--device", "sim", "--first", folder_ + "/first.json",
+       "--json", folder_ + "/out.json"});
   const auto task = [&](const char* file) {
     return json::parse(contents(file)).at("labs").at(0).at("tasks").at(0);
   };
@@ -288,31 +281,25 @@ TEST_F(Labcli, FirstGradesTheShortCasesBeforeTheOthers) {
 }
 
 TEST_F(Labcli, TraceShowsTheRootOfATreeInItsColumn) {
-  const auto done = run({"trace", "scan", "blelloch", "--solutions", "--n", "5"});
-  EXPECT_EQ(done.exit_code, 0) << done.output;
-  EXPECT_THAT(done.output, Not(HasSubstr("[7…]")));
+  EXPECT_THAT(run({"trace", "scan", "blelloch", "--solutions", "--n", "5"}), Not(HasSubstr("[7…]")));
 }
 
 TEST_F(Labcli, BenchTakesPowersOfTwoUpToItsLimit) {
   for (const char* wrong : {"2^33", "2^x", "2^", "2^99", "0"}) {
-    const auto done = run({"bench", "reduction", "--sizes", wrong});
-    EXPECT_NE(done.exit_code, 0) << wrong;
-    EXPECT_THAT(done.output, HasSubstr("not in range")) << wrong;
+    EXPECT_THAT(run({"bench", "reduction", "--sizes", wrong}, 1), HasSubstr("not in range")) << wrong;
   }
 }
 
 TEST_F(Labcli, BenchNamesAFolderWithoutCub) {
-  const auto done = run({"bench", "reduction", "--cccl", folder_, "--device", "sim"});
-  EXPECT_EQ(done.exit_code, 1);
-  EXPECT_THAT(done.output, HasSubstr("there is no cub/version.cuh"));
+  EXPECT_THAT(run({"bench", "reduction", "--cccl", folder_, "--device", "sim"}, 1),
+              HasSubstr("there is no cub/version.cuh"));
 }
 
 TEST_F(Labcli, NumberOfGpusNeedsALabForSeveralDevices) {
   const auto refusal = [&](const std::vector<std::string>& arguments) {
-    const auto done = run(arguments);
-    EXPECT_EQ(done.exit_code, 1) << done.output;
-    EXPECT_EQ(std::count(done.output.begin(), done.output.end(), '\n'), 1) << done.output;
-    return done.output;
+    const std::string done = run(arguments, 1);
+    EXPECT_EQ(std::count(done.begin(), done.end(), '\n'), 1) << done;
+    return done;
   };
   EXPECT_THAT(refusal({"bench", "reduction", "--gpus", "2"}), HasSubstr("for labs for several devices"));
   EXPECT_THAT(refusal({"grade", "reduction", "--gpus", "2"}), HasSubstr("for labs for several devices"));
@@ -322,18 +309,16 @@ TEST_F(Labcli, NumberOfGpusNeedsALabForSeveralDevices) {
 }
 
 TEST_F(Labcli, ProfileShowsCostOfEachLine) {
-  const auto done = run({"profile", "reduction", "reindexed", "--solutions"});
-  EXPECT_EQ(done.exit_code, 0) << done.output;
-  EXPECT_THAT(done.output, HasSubstr("if (left < kBlock) s_data[left] ="));
-  const auto as_json =
-      json::parse(run({"profile", "reduction", "reindexed", "--solutions", "--json"}).output);
+  EXPECT_THAT(run({"profile", "reduction", "reindexed", "--solutions"}),
+              HasSubstr("if (left < kBlock) s_data[left] ="));
+  const auto as_json = json::parse(run({"profile", "reduction", "reindexed", "--solutions", "--json"}));
   EXPECT_EQ(as_json.at("work"), 262143);
   EXPECT_GT(as_json.at("barriers_passed"), 0);
 }
 
 TEST_F(Labcli, TraceExplainsWhatItCannotShow) {
-  EXPECT_THAT(run({"trace", "reduction", "neighbored"}).output, HasSubstr("did you mean neighboured"));
-  EXPECT_THAT(run({"trace", "reduction", "neighboured", "--solutions", "--n", "100000"}).output,
+  EXPECT_THAT(run({"trace", "reduction", "neighbored"}, 1), HasSubstr("did you mean neighboured"));
+  EXPECT_THAT(run({"trace", "reduction", "neighboured", "--solutions", "--n", "100000"}, 1),
               HasSubstr("too many"));
 }
 
@@ -372,19 +357,7 @@ class StudentsFile : public Labcli {
                  "  k01_neighboured<<<1, 32, 0, job.stream>>>(job.d_in, job.n, job.d_out, job.op);\n"
                  "  return Status::ok;");
     std::ofstream(folder_ + "/labs/reduction/reduction.cu") << text;
-  }
-
-  ProcessResult run_there(const std::vector<std::string>& arguments,
-                          std::vector<std::string> environment = {}) {
-    std::vector<std::string> command{labcli_};
-    command.insert(command.end(), arguments.begin(), arguments.end());
-    ProcessOptions options;
-    options.seconds = 900;
-    environment.push_back("LAB_ROOT=" + folder_);
-    options.environment = std::move(environment);
-    auto done = run_process(command, options);
-    EXPECT_TRUE(done);
-    return done ? *done : ProcessResult{};
+    environment_ = {"LAB_ROOT=" + folder_};
   }
 };
 
@@ -402,7 +375,7 @@ std::vector<std::string> command_in(std::string text, const std::string& begin) 
 // The folder has no solutions/, as the student edition.
 TEST_F(StudentsFile, BenchSaysWhoseKernelsItTimes) {
   const std::vector<std::string> words{"bench", "reduction", "--device", "gpu", "--sizes", "64", "--no-cpu"};
-  EXPECT_THAT(run_there(words).output, HasSubstr("lab: timing your kernels;"));
+  EXPECT_THAT(run(words, std::nullopt), HasSubstr("lab: timing your kernels;"));
 }
 
 TEST_F(StudentsFile, BenchKeepsWhatItMeasuredBeforeALabFailed) {
@@ -412,12 +385,11 @@ TEST_F(StudentsFile, BenchKeepsWhatItMeasuredBeforeALabFailed) {
       << program_in_path("ninja") << " \"$@\"\n";
   std::filesystem::permissions(folder_ + "/ninja", std::filesystem::perms(0755));
   const std::string file = folder_ + "/kept.json";
-  const auto done = run_there(
-      {"bench", "reduction", "scan", "--device", "sim", "--sizes", "2^10,77", "--no-cpu", "--json", file},
-      {"PATH=" + folder_ + ":" + std::getenv("PATH")});
-  EXPECT_EQ(done.exit_code, 1) << done.output;
-  EXPECT_THAT(done.output, HasSubstr("labs/bench_scan does not build"));
-  EXPECT_THAT(done.output, HasSubstr("Reduction: sum_i32_random"));
+  const std::string done =
+      run({"bench", "reduction", "scan", "--device", "sim", "--sizes", "2^10,77", "--no-cpu", "--json", file},
+          1, {"PATH=" + folder_ + ":" + std::getenv("PATH")});
+  EXPECT_THAT(done, HasSubstr("labs/bench_scan does not build"));
+  EXPECT_THAT(done, HasSubstr("Reduction: sum_i32_random"));
   std::ostringstream text;
   text << std::ifstream(file).rdbuf();
   const auto labs = json::parse(text.str()).at("labs");
@@ -428,31 +400,27 @@ TEST_F(StudentsFile, BenchKeepsWhatItMeasuredBeforeALabFailed) {
 }
 
 TEST_F(StudentsFile, ShowsASmallInputWithCommandsThatWork) {
-  const auto done = run_there({"smallest", "reduction", "neighboured"});
-  EXPECT_EQ(done.exit_code, 0) << done.output;
-  EXPECT_THAT(done.output,
+  const std::string done = run({"smallest", "reduction", "neighboured"});
+  EXPECT_THAT(done,
               HasSubstr("A small input that fails: reduction / neighboured, case product_i32_n1_example"));
-  EXPECT_THAT(done.output, HasSubstr("<- wrong"));
-  EXPECT_THAT(done.output, HasSubstr("; right: mean, sum"));
-  EXPECT_THAT(done.output, HasSubstr("thread 0 of block 0 stores 4"));
-  const auto again = run_there(command_in(done.output, "grade"));
-  EXPECT_EQ(again.exit_code, 0) << again.output;
-  EXPECT_THAT(again.output, HasSubstr("WRONG_ANSWER"));
-  const auto traced = run_there(command_in(done.output, "trace"));
-  EXPECT_EQ(traced.exit_code, 0) << traced.output;
-  EXPECT_THAT(traced.output, HasSubstr("d_out"));
-  EXPECT_THAT(traced.output, HasSubstr("  kernel: block 0, thread 0: sum = "));
-  EXPECT_THAT(traced.output, HasSubstr("  host:   n = 1"));
+  EXPECT_THAT(done, HasSubstr("<- wrong"));
+  EXPECT_THAT(done, HasSubstr("; right: mean, sum"));
+  EXPECT_THAT(done, HasSubstr("thread 0 of block 0 stores 4"));
+  EXPECT_THAT(run(command_in(done, "grade")), HasSubstr("WRONG_ANSWER"));
+  const std::string traced = run(command_in(done, "trace"));
+  EXPECT_THAT(traced, HasSubstr("d_out"));
+  EXPECT_THAT(traced, HasSubstr("  kernel: block 0, thread 0: sum = "));
+  EXPECT_THAT(traced, HasSubstr("  host:   n = 1"));
 }
 
 TEST_F(StudentsFile, AFailureShowsWhatItsSmallInputPrinted) {
-  const auto done =
-      run_there({"grade", "reduction", "neighboured", "--device", "sim", "--html", folder_ + "/small.html"});
+  const std::string done =
+      run({"grade", "reduction", "neighboured", "--device", "sim", "--html", folder_ + "/small.html"});
   EXPECT_THAT(contents("small.html"),
               ::testing::ContainsRegex("step by step: case product_i32_n1_example</p>\n.*<svg"));
-  EXPECT_THAT(done.output, HasSubstr("product_i32_n1_example\n  It printed:\n"));
-  EXPECT_THAT(done.output, HasSubstr("\n    host:   n = 1\n"));
-  EXPECT_THAT(done.output, Not(HasSubstr("Printed by")));
+  EXPECT_THAT(done, HasSubstr("product_i32_n1_example\n  It printed:\n"));
+  EXPECT_THAT(done, HasSubstr("\n    host:   n = 1\n"));
+  EXPECT_THAT(done, Not(HasSubstr("Printed by")));
   // ./lab debug --wrong begins there.
   std::ifstream kept(std::filesystem::path(labcli_).parent_path().parent_path() /
                      "wrong_cases/reduction.neighboured");
@@ -468,25 +436,25 @@ TEST_F(StudentsFile, FirstEndsWithShortCasesThatAreWrong) {
   const std::vector<std::string> grade{
       "grade",  "reduction",          "neighboured", "--device", "sim", "--first", folder_ + "/first.json",
       "--json", folder_ + "/out.json"};
-  EXPECT_EQ(run_there(grade).exit_code, 0);
+  run(grade);
   EXPECT_EQ(verdict_in("first.json"), "OK");  // it adds; products come later
   EXPECT_EQ(verdict_in("out.json"), "WRONG_ANSWER");
 
   std::string text = contents("labs/reduction/reduction.cu");
   replace_all(text, "sum += ", "sum -= ");
   std::ofstream(folder_ + "/labs/reduction/reduction.cu") << text;
-  EXPECT_EQ(run_there(grade).exit_code, 0);
+  run(grade);
   EXPECT_EQ(verdict_in("first.json"), "WRONG_ANSWER");
   EXPECT_EQ(contents("first.json"), contents("out.json"));
 }
 
 TEST_F(StudentsFile, IsNotWrongForWhatItPrints) {
-  const auto one = run_there({"grade", "reduction", "neighboured", "--device", "sim", "--case",
-                              "sum_i32_n33_random", "--seed", "1"});
-  EXPECT_THAT(one.output, ::testing::ContainsRegex("neighboured +OK")) << one.output;
-  EXPECT_THAT(one.output, HasSubstr("Printed by reduction / neighboured, case sum_i32_n33_random:\n"));
-  EXPECT_THAT(one.output, HasSubstr("  host:   n = 33\n"));
-  EXPECT_THAT(one.output, HasSubstr("  kernel: block 0, thread 0: sum = "));
+  const std::string one = run({"grade", "reduction", "neighboured", "--device", "sim", "--case",
+                               "sum_i32_n33_random", "--seed", "1"});
+  EXPECT_THAT(one, ::testing::ContainsRegex("neighboured +OK")) << one;
+  EXPECT_THAT(one, HasSubstr("Printed by reduction / neighboured, case sum_i32_n33_random:\n"));
+  EXPECT_THAT(one, HasSubstr("  host:   n = 33\n"));
+  EXPECT_THAT(one, HasSubstr("  kernel: block 0, thread 0: sum = "));
 }
 
 }  // namespace

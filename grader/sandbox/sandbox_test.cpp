@@ -78,6 +78,23 @@ class AtLevel : public ::testing::TestWithParam<Isolation> {
     const Sandbox sandbox(machine_, Purpose::run, guest_view());
     return run_in(sandbox, std::move(arguments)).exit_code;
   }
+  // A program that was started, by a launcher of its own. The sandbox must outlive it.
+  static Result<lab::ChildProcess> start(const Sandbox& sandbox, const std::vector<std::string>& command,
+                                         bool reports = true) {
+    lab::ChildProcess::Options options;
+    options.launched = true;
+    options.reports = reports;
+    options.argv = sandbox.launcher();
+    options.argv.insert(options.argv.end(), command.begin(), command.end());
+    auto child = lab::ChildProcess::start(options);
+    EXPECT_TRUE(child) << child.error().text;
+    return child;
+  }
+  // Waits for it, ten seconds at most.
+  template <typename Done>
+  static void wait_until(Done done) {
+    for (int i = 0; i < 2000 && !done(); ++i) std::this_thread::sleep_for(std::chrono::milliseconds(5));
+  }
   Machine machine_;
 };
 
@@ -124,41 +141,24 @@ TEST_P(AtLevel, RunsAsAnotherUserWhenGraderIsRoot) {
 
 TEST_P(AtLevel, LauncherReportsWhetherProgramStarted) {
   const Sandbox sandbox(machine_, Purpose::run, guest_view());
-  lab::ChildProcess::Options options;
-  options.launched = options.reports = true;
-  const auto started = [&](std::vector<std::string> program) {
-    options.argv = sandbox.launcher();
-    options.argv.insert(options.argv.end(), program.begin(), program.end());
-    auto child = lab::ChildProcess::start(options);
-    EXPECT_TRUE(child) << child.error().text;
-    return child;
-  };
-  auto waits = started({guest(), "wait"});
-  for (int i = 0; i < 2000 && !waits->was_entered(); ++i)
-    std::this_thread::sleep_for(std::chrono::milliseconds(5));
+  auto waits = start(sandbox, {guest(), "wait"});
+  wait_until([&] { return waits->was_entered(); });
   EXPECT_TRUE(waits->was_entered()) << waits->launch_report();
   const auto used = waits->processor_seconds();
   ASSERT_TRUE(used.has_value());
   EXPECT_LT(*used, 5);
 
-  auto missing = started({"/nonexistent/program"});
-  for (int i = 0; i < 2000 && !missing->ended(); ++i)
-    std::this_thread::sleep_for(std::chrono::milliseconds(5));
+  auto missing = start(sandbox, {"/nonexistent/program"});
+  wait_until([&] { return missing->ended().has_value(); });
   EXPECT_FALSE(missing->was_entered());
   EXPECT_THAT(missing->launch_report(), HasSubstr("/nonexistent/program"));
 }
 
 TEST_P(AtLevel, PassesOnlyTheProtocolsDescriptors) {
-  lab::ChildProcess::Options options;
-  options.reports = true;
   const Sandbox sandbox(machine_, Purpose::run, guest_view());
-  options.argv = sandbox.launcher();
-  options.argv.insert(options.argv.end(), {guest(), "descriptors"});
-  options.launched = true;
-  auto child = lab::ChildProcess::start(options);
-  ASSERT_TRUE(child) << child.error().text;
-  std::string output;
-  for (int i = 0; i < 400 && !child->ended(); ++i) std::this_thread::sleep_for(std::chrono::milliseconds(5));
+  auto child = start(sandbox, {guest(), "descriptors"});
+  ASSERT_TRUE(child);
+  wait_until([&] { return child->ended().has_value(); });
   char chunk[200];
   const ssize_t n = read(child->output_fd(), chunk, sizeof chunk);
   ASSERT_GT(n, 0);
@@ -179,15 +179,10 @@ TEST_P(AtLevel, NoProcessOutlivesTheSandbox) {
   pid_t started = 0;
   {
     const Sandbox sandbox(machine_, Purpose::run, guest_view());
-    lab::ChildProcess::Options options;
-    options.argv = sandbox.launcher();
-    options.argv.insert(options.argv.end(), {guest(), "wait"});
-    options.launched = true;
-    auto child = lab::ChildProcess::start(options);
-    ASSERT_TRUE(child) << child.error().text;
+    auto child = start(sandbox, {guest(), "wait"}, false);
+    ASSERT_TRUE(child);
     char chunk[20];
-    for (int i = 0; i < 400 && read(child->output_fd(), chunk, sizeof chunk) <= 0; ++i)
-      std::this_thread::sleep_for(std::chrono::milliseconds(5));
+    wait_until([&] { return read(child->output_fd(), chunk, sizeof chunk) > 0; });
     started = child->pid();
     EXPECT_EQ(kill(started, 0), 0);
   }

@@ -86,6 +86,13 @@ Outcome run_alone(const std::string& mode, DeviceKind device = DeviceKind::sim, 
   return run(session, a_case(), measure);
 }
 
+// Whether the case ended so, with these words in its message.
+testing::AssertionResult ended(const Outcome& outcome, Verdict verdict, std::string_view words) {
+  if (outcome.verdict == verdict && outcome.message().find(words) != std::string::npos)
+    return testing::AssertionSuccess();
+  return testing::AssertionFailure() << name_of(outcome.verdict) << ": " << outcome.message();
+}
+
 Measure timed(int runs) {
   Measure measure;
   measure.timed_runs = runs;
@@ -138,15 +145,11 @@ TEST(Session, WantsARefusalWhereTheProblemDoesAndNowhereElse) {
   Session refusing(options_for("refuses")), answering(options_for("honest"));
   EXPECT_EQ(run(refusing, a_case("too_long")).verdict, Verdict::ok);
   EXPECT_EQ(run(answering, a_case("n100")).verdict, Verdict::ok);
-  const Outcome refused = run(refusing, a_case("n100")), answered = run(answering, a_case("too_long"));
-  EXPECT_EQ(refused.verdict, Verdict::wrong_answer);
-  EXPECT_NE(refused.message().find("was refused"), std::string::npos) << refused.message();
-  EXPECT_EQ(answered.verdict, Verdict::wrong_answer);
-  EXPECT_NE(answered.message().find("must be refused"), std::string::npos) << answered.message();
+  EXPECT_TRUE(ended(run(refusing), Verdict::wrong_answer, "was refused"));
+  EXPECT_TRUE(ended(run(answering, a_case("too_long")), Verdict::wrong_answer, "must be refused"));
   Session late(options_for("refuses_after_a_launch"));
   const Outcome refused_late = run(late, a_case("too_long"));
-  EXPECT_EQ(refused_late.verdict, Verdict::wrong_answer);
-  EXPECT_NE(refused_late.message().find("after a kernel had been launched"), std::string::npos);
+  EXPECT_TRUE(ended(refused_late, Verdict::wrong_answer, "after a kernel had been launched"));
 }
 
 TEST(Session, TellsWhatToRunWhereItIsWrongAndWhatToRead) {
@@ -188,8 +191,7 @@ TEST_P(EvilRunner, GetsNoPointsAndHurtsNobody) {
   if (std::string_view(evil.mode) == "never_says_hello") options.seconds_to_start = 1;
   Session session(options);
   const Outcome outcome = run(session);
-  EXPECT_EQ(name_of(outcome.verdict), name_of(evil.verdict)) << outcome.message();
-  EXPECT_NE(outcome.message().find(evil.says), std::string::npos) << outcome.message();
+  EXPECT_TRUE(ended(outcome, evil.verdict, evil.says));
   EXPECT_NE(outcome.message().find("./lab grade doubling --task double --case n100 --seed 7"),
             std::string::npos);
   EXPECT_TRUE(outcome.times_us.empty());
@@ -265,25 +267,18 @@ TEST(Session, IgnoresRepliesThatNobodyAskedFor) {
 TEST(Session, NotesWhenOnlyLaterCasesAreWrong) {
   Session session(options_for("wrong_in_later_cases"));
   EXPECT_EQ(run(session).verdict, Verdict::ok);
-  const Outcome outcome = run(session);
-  EXPECT_EQ(outcome.verdict, Verdict::wrong_answer);
-  EXPECT_NE(outcome.message().find("alone in a fresh process the case is right"), std::string::npos)
-      << outcome.message();
+  EXPECT_TRUE(ended(run(session), Verdict::wrong_answer, "alone in a fresh process the case is right"));
 }
 
 // A rank in the order of arrival leaves an element unwritten.
 TEST(Session, UnwrittenReadIsNotedToDependOnOrder) {
-  const Outcome outcome = run_alone("unwritten_by_order", DeviceKind::sim, {});
-  EXPECT_EQ(outcome.verdict, Verdict::wrong_answer);
-  const std::string message = outcome.message();
-  EXPECT_NE(message.find("its result depends on that order. No race was found"), std::string::npos)
-      << message;
-  EXPECT_NE(message.find("cause: uninitialised read: lab.cu:31: thread 0 reads s_values[0]"),
-            std::string::npos)
-      << message;
-  const std::string with_race = run_alone("unwritten_by_race", DeviceKind::sim, {}).message();
-  EXPECT_NE(with_race.find("its result depends on that order"), std::string::npos) << with_race;
-  EXPECT_EQ(with_race.find("No race was found"), std::string::npos) << with_race;
+  const Outcome outcome = run_alone("unwritten_by_order");
+  constexpr auto kWrong = Verdict::wrong_answer;
+  EXPECT_TRUE(ended(outcome, kWrong, "its result depends on that order. No race was found"));
+  EXPECT_TRUE(ended(outcome, kWrong, "cause: uninitialised read: lab.cu:31: thread 0 reads s_values[0]"));
+  const Outcome with_race = run_alone("unwritten_by_race");
+  EXPECT_TRUE(ended(with_race, kWrong, "its result depends on that order"));
+  EXPECT_FALSE(ended(with_race, kWrong, "No race was found"));
 }
 
 TEST(Session, SecondCallWithOtherItemsRefutesKeptAnswers) {
@@ -291,8 +286,7 @@ TEST(Session, SecondCallWithOtherItemsRefutesKeptAnswers) {
   twice.twice = true;
   EXPECT_EQ(run_alone("keeps_its_answer", DeviceKind::sim, once).verdict, Verdict::ok);
   const Outcome kept = run_alone("keeps_its_answer", DeviceKind::sim, twice);
-  EXPECT_EQ(kept.verdict, Verdict::wrong_answer);
-  EXPECT_NE(kept.message().find("second call in one process"), std::string::npos) << kept.message();
+  EXPECT_TRUE(ended(kept, Verdict::wrong_answer, "second call in one process"));
   EXPECT_EQ(run_alone("honest", DeviceKind::sim, twice).verdict, Verdict::ok);
 }
 
@@ -328,14 +322,10 @@ TEST(Session, BlamesAnOldValueThatMakesTheDifference) {
   Measure checks;
   checks.checks = true;
   EXPECT_EQ(run_alone("wrong_by_old_value").verdict, Verdict::ok) << "none is given without the checkers";
-  const Outcome by = run_alone("wrong_by_old_value", DeviceKind::sim, checks);
-  EXPECT_EQ(by.verdict, Verdict::wrong_answer);
-  EXPECT_NE(by.message().find("  confirmed cause: missing fence: lab.cu:31: thread 0 reads d_sums[0]"),
-            std::string::npos)
-      << by.message();
-  const Outcome with = run_alone("wrong_with_old_value", DeviceKind::sim, checks);
-  EXPECT_EQ(with.verdict, Verdict::wrong_answer);
-  EXPECT_NE(with.message().find("likely cause: missing fence:"), std::string::npos) << with.message();
+  EXPECT_TRUE(ended(run_alone("wrong_by_old_value", DeviceKind::sim, checks), Verdict::wrong_answer,
+                    "  confirmed cause: missing fence: lab.cu:31: thread 0 reads d_sums[0]"));
+  EXPECT_TRUE(ended(run_alone("wrong_with_old_value", DeviceKind::sim, checks), Verdict::wrong_answer,
+                    "likely cause: missing fence:"));
 }
 
 TEST(Session, CountsAMemsetAsWorkOfTheDevice) {
@@ -346,9 +336,8 @@ TEST(Session, HoldsAModelledTimeBelowTheMemorysForAPerson) {
   Session session(options_for("too_fast"));
   static const Doubling kProblem(800);
   const Outcome outcome = session.run(kProblem, kTasks[0], a_case(), 7, timed(1));
-  EXPECT_EQ(outcome.verdict, Verdict::suspect);
+  EXPECT_TRUE(ended(outcome, Verdict::suspect, "is faster than memory can be"));
   EXPECT_EQ(outcome.times_us, std::vector<double>{12.5});
-  EXPECT_NE(outcome.message().find("is faster than memory can be"), std::string::npos) << outcome.message();
   EXPECT_EQ(run_alone("honest", DeviceKind::sim, timed(1)).verdict, Verdict::ok);
 }
 
@@ -377,31 +366,26 @@ TEST(Session, RunsTheCheckersOnCasesMadeForThem) {
 }
 
 TEST(Session, SaysWhatIsNotImplemented) {
-  const Outcome outcome = run_alone("not_implemented");
-  EXPECT_EQ(outcome.verdict, Verdict::not_implemented);
-  EXPECT_NE(outcome.message().find("write it in labs/doubling/doubling.cu"), std::string::npos)
-      << outcome.message();
+  EXPECT_TRUE(
+      ended(run_alone("not_implemented"), Verdict::not_implemented, "write it in labs/doubling/doubling.cu"));
 }
 
 TEST(Session, TellsCudaErrorsApart) {
-  const auto verdict_of = [](const char* code) {
+  const std::pair<const char*, Verdict> kCodes[] = {
+      {"700", Verdict::wrong_answer},                                 // illegal address
+      {"716", Verdict::wrong_answer},                                 // misaligned address
+      {"9", Verdict::wrong_answer},                                   // invalid configuration
+      {"702", Verdict::time_limit},   {"710", Verdict::crash},        // assert
+      {"719", Verdict::crash},                                        // trap
+      {"2", Verdict::memory_limit},   {"98", Verdict::wrong_answer},  // cudaLaunchKernel(nullptr, ...)
+      {"209", Verdict::wrong_answer},                                 // no code for this device
+  };
+  for (const auto& [code, verdict] : kCodes) {
     SessionOptions options = options_for("cuda_error");
     options.launcher.insert(options.launcher.begin() + 1, std::string("EVIL_CODE=") + code);
     Session session(options);
-    const Outcome outcome = run(session);
-    EXPECT_NE(outcome.message().find("cudaErrorSomething: some text"), std::string::npos)
-        << outcome.message();
-    return outcome.verdict;
-  };
-  EXPECT_EQ(verdict_of("700"), Verdict::wrong_answer);  // illegal address
-  EXPECT_EQ(verdict_of("716"), Verdict::wrong_answer);  // misaligned address
-  EXPECT_EQ(verdict_of("9"), Verdict::wrong_answer);    // invalid configuration
-  EXPECT_EQ(verdict_of("702"), Verdict::time_limit);
-  EXPECT_EQ(verdict_of("710"), Verdict::crash);  // assert
-  EXPECT_EQ(verdict_of("719"), Verdict::crash);  // trap
-  EXPECT_EQ(verdict_of("2"), Verdict::memory_limit);
-  EXPECT_EQ(verdict_of("98"), Verdict::wrong_answer);   // cudaLaunchKernel(nullptr, ...)
-  EXPECT_EQ(verdict_of("209"), Verdict::wrong_answer);  // no code for this device
+    EXPECT_TRUE(ended(run(session), verdict, "cudaErrorSomething: some text")) << code;
+  }
 }
 
 TEST(Session, PassesNothingOfOursOn) {
@@ -452,9 +436,8 @@ TEST(SessionOnGpu, ReturnsTheTimesOfTheTimedRunsAlone) {
 }
 
 TEST(SessionOnGpu, WantsTheWholeOutputWhenTheClockStops) {
-  const Outcome late = run_alone("finishes_late", DeviceKind::gpu, timed(2));
-  EXPECT_EQ(late.verdict, Verdict::wrong_answer);
-  EXPECT_NE(late.message().find("had not finished"), std::string::npos) << late.message();
+  EXPECT_TRUE(ended(run_alone("finishes_late", DeviceKind::gpu, timed(2)), Verdict::wrong_answer,
+                    "had not finished"));
 }
 
 TEST(SessionOnGpu, MeasuresAgainWhatHasTwoTimes) {
@@ -545,21 +528,17 @@ TEST(Go, DigestsTellEveryByteAndItsPlace) {
 }
 
 TEST(SessionOnGpu, ChecksEveryTimedRun) {
-  const Outcome outcome = run_alone("wrong_when_timed", DeviceKind::gpu, timed(5));
-  EXPECT_EQ(outcome.verdict, Verdict::wrong_answer);
-  EXPECT_NE(outcome.message().find("runs before it, on other items, were right"), std::string::npos)
-      << outcome.message();
+  EXPECT_TRUE(ended(run_alone("wrong_when_timed", DeviceKind::gpu, timed(5)), Verdict::wrong_answer,
+                    "runs before it, on other items, were right"));
 }
 
 TEST(SessionOnGpu, FindsWritesAroundEveryBuffer) {
-  const auto message_of = [](const char* mode) {
-    const Outcome outcome = run_alone(mode, DeviceKind::gpu);
-    EXPECT_EQ(outcome.verdict, Verdict::wrong_answer) << mode;
-    return outcome.message();
-  };
-  EXPECT_NE(message_of("writes_past_the_end").find("12 bytes past the end of d_out"), std::string::npos);
-  EXPECT_NE(message_of("writes_before").find("4 bytes before the start of d_out"), std::string::npos);
-  EXPECT_NE(message_of("writes_past_workspace").find("0 bytes past the end of d_first"), std::string::npos);
+  const std::pair<const char*, const char*> kModes[] = {
+      {"writes_past_the_end", "12 bytes past the end of d_out"},
+      {"writes_before", "4 bytes before the start of d_out"},
+      {"writes_past_workspace", "0 bytes past the end of d_first"}};
+  for (const auto& [mode, words] : kModes)
+    EXPECT_TRUE(ended(run_alone(mode, DeviceKind::gpu), Verdict::wrong_answer, words)) << mode;
 }
 
 TEST(Session, SaysInfraWhenTheFaultIsOurs) {
@@ -567,15 +546,13 @@ TEST(Session, SaysInfraWhenTheFaultIsOurs) {
   options.launcher.clear();
   options.runner = "/nonexistent/runner";
   Session session(options);
-  const Outcome outcome = run(session);
-  EXPECT_EQ(outcome.verdict, Verdict::infra);
-  EXPECT_NE(outcome.message().find("No such file"), std::string::npos) << outcome.message();
+  EXPECT_TRUE(ended(run(session), Verdict::infra, "No such file"));
   EXPECT_EQ(run_alone("no_device").verdict, Verdict::infra);
   EXPECT_EQ(run_alone("honest", DeviceKind::gpu).verdict, Verdict::infra) << "the simulator in a GPU's place";
   options = options_for("honest");
   options.simulator_dir = "/nonexistent";
   Session without_library(options);
-  EXPECT_NE(run(without_library).message().find("build the project first"), std::string::npos);
+  EXPECT_TRUE(ended(run(without_library), Verdict::infra, "build the project first"));
 }
 
 TEST(Session, RunsWithTheRuntimeOfEitherMajorVersion) {
@@ -598,9 +575,7 @@ TEST(Session, BelievesNoProcessThatBlamesAWorkingDevice) {
   EXPECT_EQ(run(session).verdict, Verdict::crash);
   options.device_trouble = [] { return "the driver is gone"; };
   Session other(options);
-  const Outcome outcome = run(other);
-  EXPECT_EQ(outcome.verdict, Verdict::infra);
-  EXPECT_NE(outcome.message().find("the driver is gone"), std::string::npos) << outcome.message();
+  EXPECT_TRUE(ended(run(other), Verdict::infra, "the driver is gone"));
 }
 
 TEST(Session, HearsOfAFailedLaunchFromTheLauncherAlone) {
@@ -608,9 +583,7 @@ TEST(Session, HearsOfAFailedLaunchFromTheLauncherAlone) {
   options.launchers_report = true;
   options.launcher = {"/bin/sh", "-c", "echo 'bwrap: no namespaces' >&2; exit 1"};
   Session never(options);
-  const Outcome outcome = run(never);
-  EXPECT_EQ(outcome.verdict, Verdict::infra);
-  EXPECT_NE(outcome.message().find("no namespaces"), std::string::npos) << outcome.message();
+  EXPECT_TRUE(ended(run(never), Verdict::infra, "no namespaces"));
   options.launcher = {"/bin/sh", "-c",
                       "echo entered >&5; exec 5>&-; echo 'bwrap: no namespaces' >&2; exit 1"};
   Session entered(options);

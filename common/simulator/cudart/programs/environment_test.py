@@ -8,6 +8,7 @@ usage: environment_test.py LIBRARY_FOLDER DEVICE_QUERY_PROGRAM TRANSPOSE_PROGRAM
 
 import json
 import os
+import pathlib
 import re
 import shutil
 import subprocess
@@ -17,6 +18,7 @@ import unittest
 
 import run_program
 
+NOTHING = "simulator: checked: nothing found\n"
 FOLDER, QUERY, TRANSPOSE, FINDINGS, DRIVER, TOOLKIT = sys.argv[1:7]
 
 
@@ -32,6 +34,18 @@ def line_of(text):
 
 
 class Environment(unittest.TestCase):
+    def checked(self, what, expected=86, **variables):
+        """What a checked run of a program of findings.cu says."""
+        code, _, err = run(FINDINGS, what, SIM_CHECK="1", **variables)
+        self.assertEqual(code, expected, f"{what}: {err}")
+        return err
+
+    def reported(self, what, **variables):
+        """What it says, and the findings of its report."""
+        with tempfile.NamedTemporaryFile("r", encoding="utf-8") as file:
+            err = run(FINDINGS, what, SIM_REPORT=file.name, **variables)[2]
+            return err, json.loads(pathlib.Path(file.name).read_text(encoding="utf-8"))["findings"]
+
     def test_the_device_can_be_chosen(self):
         code, out, _ = run(QUERY)
         self.assertEqual((code, out), (0, "ok on Simulated H200\n"))
@@ -139,8 +153,7 @@ class Environment(unittest.TestCase):
             self.assertEqual(run(TRANSPOSE, SIM_SCHEDULE_SEED=seed, SIM_THREADS="3")[:2], (0, "ok\n"))
 
     def test_checks_find_nothing_in_a_clean_program(self):
-        code, _, err = run(FINDINGS, "clean", SIM_CHECK="1")
-        self.assertEqual((code, err), (0, "simulator: checked: nothing found\n"))
+        self.assertEqual(self.checked("clean", 0), NOTHING)
 
     def test_checks_tell_what_they_find(self):
         said = {
@@ -163,8 +176,7 @@ class Environment(unittest.TestCase):
             "copy": ["uninitialised-global (initcheck)", "a copy reads 256 bytes"],
         }
         for what, words in said.items():
-            code, _, err = run(FINDINGS, what, SIM_CHECK="1")
-            self.assertEqual(code, 86, what + ": " + err)
+            err = self.checked(what)
             self.assertRegex(err, r"checked: [12] errors?, 0 hints\n$")
             for word in words:
                 self.assertIn(word, err, what)
@@ -172,41 +184,35 @@ class Environment(unittest.TestCase):
             self.assertEqual(run(FINDINGS, what)[0], 0, "unless asked")
 
     def test_grid_sync_asks_for_a_cooperative_launch(self):
-        code, _, err = run(FINDINGS, "grid", SIM_CHECK="1")
-        self.assertEqual(code, 86, err)
+        err = self.checked("grid")
         self.assertIn("not-cooperative (execution) in wait_for_all(int*), ", err)
         self.assertIn(f"findings.cu:{line_of('this_grid().sync()')}\n", err)
         self.assertIn("cudaLaunchCooperativeKernel", err)
 
     def test_no_leaks_are_told_after_a_fault(self):
-        code, _, err = run(FINDINGS, "fault", SIM_CHECK="1")
-        self.assertEqual(code, 86, err)
+        err = self.checked("fault")
         self.assertIn("out-of-bounds (memcheck)", err)
         self.assertNotIn("leak", err)
 
     def test_checks_leave_a_programs_own_exit_code(self):
-        self.assertEqual(run(FINDINGS, "code", SIM_CHECK="1")[0], 3)
+        self.checked("code", 3)
 
     def test_a_buffer_reused_under_a_copy_is_found(self):
-        code, _, err = run(FINDINGS, "reused", SIM_CHECK="1")
-        self.assertEqual(code, 86)
+        err = self.checked("reused")
         self.assertIn("host-writes-during-copy", err)
         self.assertIn("byte 20 of page-locked memory of 256 bytes", err)
-        code, _, err = run(FINDINGS, "waited", SIM_CHECK="1")
-        self.assertEqual((code, err), (0, "simulator: checked: nothing found\n"))
+        self.assertEqual(self.checked("waited", 0), NOTHING)
 
     def test_one_cause_is_one_error(self):
-        code, _, err = run(FINDINGS, "lines", SIM_CHECK="1")
+        err = self.checked("lines")
         line = line_of("out[0] = in[0]")
-        self.assertEqual(code, 86)
         self.assertIn(f"findings.cu:{line}\n", err)
         self.assertIn(f"at 2 other lines: {line + 1}, {line + 2}\n", err)
         self.assertIn("checked: 1 error, 0 hints", err)
 
     def test_a_finding_has_four_lines_of_100_columns(self):
         for what in ("race", "lines", "copy", "grid", "rounds", "capture"):
-            code, _, err = run(FINDINGS, what, SIM_CHECK="1", SIM_VERBOSE="0")
-            self.assertEqual(code, 86, err)
+            err = self.checked(what, SIM_VERBOSE="0")
             self.assertNotIn("(int", err, "parameters take the place of what is said last")
             findings = re.split(r"^simulator: error: ", err, flags=re.M)[1:]
             findings[-1] = findings[-1].split("simulator: checked:")[0].split("simulator: not checked:")[0]
@@ -216,21 +222,13 @@ class Environment(unittest.TestCase):
                 self.assertLessEqual(max(map(len, lines)), 100, err)
 
     def test_rounds_of_a_loop_are_one_finding(self):
-        with tempfile.TemporaryDirectory() as folder:
-            path = os.path.join(folder, "report.json")
-            err = run(FINDINGS, "rounds", SIM_CHECK="1", SIM_REPORT=path)[2]
-            with open(path, encoding="utf-8") as file:
-                findings = json.load(file)["findings"]
+        err, findings = self.reported("rounds", SIM_CHECK="1")
         self.assertEqual([(f["kind"], f["times"]) for f in findings], [("api-error", 6)])
         self.assertIn("6 times", err)
         self.assertIn("checked: 1 error,", err)
 
     def test_calls_that_fail_after_a_failed_capture_are_no_errors_of_their_own(self):
-        with tempfile.TemporaryDirectory() as folder:
-            path = os.path.join(folder, "report.json")
-            err = run(FINDINGS, "capture", SIM_CHECK="1", SIM_REPORT=path)[2]
-            with open(path, encoding="utf-8") as file:
-                findings = json.load(file)["findings"]
+        err, findings = self.reported("capture", SIM_CHECK="1")
         self.assertIn("checked: 1 error, 0 hints", err)
         self.assertIn("therefore, 5 later calls failed", err)
         self.assertEqual([f["times"] for f in findings if f["kind"] == "consequence"], [1, 1, 1, 2], findings)
@@ -251,40 +249,30 @@ class Environment(unittest.TestCase):
             "most": (0, "hint: lost-update", "mine > s_most"),
         }
         for what, (expected, said, line) in cases.items():
-            code, _, err = run(FINDINGS, what, SIM_CHECK="1")
-            self.assertEqual(code, expected, err)
+            err = self.checked(what, expected)
             self.assertIn(said, err)
             self.assertIn(f"findings.cu:{line_of(line)}", err)
         for variables, why in (
             ({}, "in cooperative mode: lost updates between blocks"),
             ({"SIM_MODE": "counters"}, "with counters: lost updates"),
         ):
-            err = run(FINDINGS, "together", SIM_CHECK="1", **variables)[2]
+            err = self.checked("together", 0, **variables)
             self.assertIn(f"not checked: 1 launch {why}\n", err)
         self.assertEqual(run(FINDINGS, "together")[2], "")
 
     def test_findings_are_told_when_the_program_aborts(self):
-        code, _, err = run(FINDINGS, "abort", SIM_CHECK="1")
-        self.assertEqual(code, -6)
-        self.assertIn("global-race", err)
-
-        code, _, err = run(FINDINGS, "divides", SIM_CHECK="1")
-        self.assertEqual(code, -8)
-        self.assertIn("global-race", err)
+        for what, code in (("abort", -6), ("divides", -8)):
+            self.assertIn("global-race", self.checked(what, code))
 
     def test_a_program_without_kernels_is_not_called_checked(self):
         self.assertEqual(
-            run(FINDINGS, "nothing", SIM_CHECK="1")[2],
+            self.checked("nothing", 0),
             "simulator: not checked: kernels, since none was launched\n"
             "simulator: checked: nothing found in what was checked\n",
         )
 
     def test_findings_are_in_the_report(self):
-        with tempfile.TemporaryDirectory() as folder:
-            path = os.path.join(folder, "report.json")
-            run(FINDINGS, "leak", SIM_REPORT=path, SIM_MODE="checks")
-            with open(path, encoding="utf-8") as file:
-                findings = json.load(file)["findings"]
+        _, findings = self.reported("leak", SIM_MODE="checks")
         self.assertEqual([(f["checker"], f["kind"]) for f in findings], [("leakcheck", "leak")])
 
     def test_one_command_checks_a_program_or_a_source_file(self):
@@ -305,9 +293,9 @@ class Environment(unittest.TestCase):
             )
             return done.returncode, done.stderr
 
-        self.assertEqual(sanitize(FINDINGS, "clean"), (0, "simulator: checked: nothing found\n"))
+        self.assertEqual(sanitize(FINDINGS, "clean"), (0, NOTHING))
         self.assertEqual(sanitize(FINDINGS, "leak")[0], 86)
-        for what, found in ("leaves", ""), ("forks", "simulator: checked: nothing found\n"):
+        for what, found in ("leaves", ""), ("forks", NOTHING):
             lost = (
                 "cusan: not checked: what 1 process(es) did that ended by _exit, a signal or exec, "
                 "without their findings\n"

@@ -185,6 +185,13 @@ def run(program, arguments, n, devices, sleeps=(), launcher="slurm", **variables
     )
 
 
+def run_faulty(name):
+    """A case of FAULTS_OF_RANKS."""
+    n, devices, outs, _ = FAULTS_OF_RANKS[name]
+    killed = [rank for rank, out in enumerate(outs or []) if out is None]
+    return run(PROCESSES, [name, "ID"], n, devices, sleeps=killed)
+
+
 def leftovers():
     """Sockets and files that the library could leave."""
     with open("/proc/net/unix", encoding="utf-8", errors="replace") as file:
@@ -219,18 +226,8 @@ class Processes(unittest.TestCase):
                     self.assertEqual(errs, ["simulator: checked: nothing found\n" if check else ""] * n)
 
     def test_wrong_uses_and_ends_are_reported_with_rank_and_line(self):
-        def one(name):
-            n, devices, outs, _ = FAULTS_OF_RANKS[name]
-            return run(
-                PROCESSES,
-                [name, "ID"],
-                n,
-                devices,
-                sleeps=[rank for rank, out in enumerate(outs or []) if out is None],
-            )
-
         with concurrent.futures.ThreadPoolExecutor(8) as pool:  # most of them wait
-            results = dict(zip(FAULTS_OF_RANKS, pool.map(one, FAULTS_OF_RANKS)))
+            results = dict(zip(FAULTS_OF_RANKS, pool.map(run_faulty, FAULTS_OF_RANKS)))
         for name, (_n, _, expected, err) in FAULTS_OF_RANKS.items():
             with self.subTest(name=name):
                 codes, outs, errs, _ = results[name]
@@ -243,15 +240,8 @@ class Processes(unittest.TestCase):
     def test_waits_in_vain_end_within_five_seconds(self):
         *_, usual = run(PROCESSES, ["right", "ID"], 4, 1)  # a loaded machine starts programs slowly
         for name in ("missing_rank", "missing_rank_polled", "does_not_join"):
-            n, devices, outs, _ = FAULTS_OF_RANKS[name]
             with self.subTest(name=name):
-                *_, seconds = run(
-                    PROCESSES,
-                    [name, "ID"],
-                    n,
-                    devices,
-                    sleeps=[rank for rank, out in enumerate(outs) if out is None],
-                )
+                *_, seconds = run_faulty(name)
                 self.assertLess(seconds, 5 + usual)
 
     def test_other_job_of_the_program_does_not_delay_reports(self):
@@ -292,14 +282,7 @@ class Processes(unittest.TestCase):
             self.assertRegex(err, r"error: nccl-mismatch \(execution\)[^$]*do not agree on the count")
 
     def test_time_is_modelled_as_in_one_process(self):
-        one = subprocess.run(
-            [FAULTS, "times"],
-            env=environment(SIM_DEVICES="2"),
-            capture_output=True,
-            text=True,
-            timeout=100,
-            check=True,
-        ).stdout
+        (_,), (one,), _, _ = run(FAULTS, ["times"], 1, 2)
         expected = [int(us) for us in re.findall(r"bytes: (\d+) us", one)][::2]
         for _ in range(3):
             _, outs, errs, _ = run(PROCESSES, ["times", "ID"], 2, 2)

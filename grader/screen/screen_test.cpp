@@ -18,6 +18,7 @@
 #include <sstream>
 
 #include "build_config.hpp"
+#include "cudart/testing/container.hpp"
 #include "screen/rules.hpp"
 
 namespace course::grader::screen {
@@ -275,31 +276,13 @@ Result<ObjectFile> assembled(const std::string& fatbin, const std::string& besid
   std::filesystem::remove_all(folder);
   return object;
 }
-template <typename T>
-void put(std::string& bytes, std::size_t at, T value) {
-  std::memcpy(bytes.data() + at, &value, sizeof value);
-}
 // A container with the same compressed PTX n times.
 std::string container(const std::string& ptx, int n) {
   std::string packed(ZSTD_compressBound(ptx.size()), '\0');
   packed.resize(ZSTD_compress(packed.data(), packed.size(), ptx.data(), ptx.size(), 1));
-  std::string entry(64, '\0');
-  put(entry, 0, std::uint16_t{1});
-  put(entry, 4, std::uint32_t{64});
-  put(entry, 8, std::uint64_t{packed.size()});
-  put(entry, 16, static_cast<std::uint32_t>(packed.size()));
-  put(entry, 28, std::uint32_t{90});
-  put(entry, 40, std::uint64_t{0x8000});
-  put(entry, 56, std::uint64_t{ptx.size()});
-  std::string out(16, '\0');
-  put(out, 0, std::uint32_t{0xBA55ED50});
-  put(out, 4, std::uint16_t{1});
-  put(out, 6, std::uint16_t{16});
-  packed.resize((packed.size() + 7) / 8 * 8);
-  put(entry, 8, std::uint64_t{packed.size()});
-  for (int i = 0; i < n; ++i) out += entry + packed;
-  put(out, 8, std::uint64_t{out.size() - 16});
-  return out;
+  cudart::ContainerWriter writer;
+  for (int i = 0; i < n; ++i) writer.add(cudart::FatbinKind::ptx, 90, packed, ptx.size(), 0x8000);
+  return writer.bytes();
 }
 
 // rules.md allows the parts of the standard library that work on the program's own data. Compiled without
@@ -420,7 +403,7 @@ TEST(ReadObject, DecompressesDeviceCodeUpToALimit) {
 // run and cost no points.
 TEST(ReadObject, RefusesUnreadableDeviceCode) {
   std::string torn = container(kHead, 1);
-  put(torn, 16 + 56, std::uint64_t{1} << 40);
+  cudart::put(torn, 16 + 56, std::uint64_t{1} << 40);
   const auto object = assembled(torn);
   ASSERT_TRUE(object) << object.error().text;
   EXPECT_THAT(says(*object), HasSubstr("device code that no compiler made"));
@@ -430,7 +413,7 @@ TEST(ReadObject, RefusesUnreadableDeviceCode) {
 TEST(ReadObject, AccountsForEveryByteOfDeviceCode) {
   const std::string code = container(kHead, 1);
   std::string other_kind = code;
-  put(other_kind, 16, std::uint16_t{16});
+  cudart::put(other_kind, 16, std::uint16_t{16});
   for (const std::string& odd :
        {std::string(16, '\0') + code, code + code, code + std::string(8, '\0'), code + "more", other_kind}) {
     const auto object = assembled(odd);

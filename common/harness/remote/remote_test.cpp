@@ -19,6 +19,7 @@
 #include "cudart/code/host_lines.hpp"
 #include "cudart/code/program_file.hpp"
 #include "cudart/sim_parts.h"
+#include "cudart/testing/container.hpp"
 #include "nccl/operation/call.hpp"
 #include "remote/device/host_link.hpp"
 #include "remote/requests.hpp"
@@ -49,22 +50,10 @@ constexpr const char* kPtx = R"(.version 8.0
 }
 )";
 
-template <typename T>
-void put(std::string& bytes, std::size_t at, const T& value) {
-  std::memcpy(bytes.data() + at, &value, sizeof value);
-}
+using cudart::put;
 
 std::string container_of(const std::string& ptx) {
-  std::string bytes(16 + 64, '\0');
-  put(bytes, 0, std::uint32_t{0xBA55ED50});
-  put(bytes, 4, std::uint16_t{1});
-  put(bytes, 6, std::uint16_t{16});
-  put(bytes, 8, std::uint64_t{64 + ptx.size()});
-  put(bytes, 16, std::uint16_t{1});
-  put(bytes, 16 + 4, std::uint32_t{64});
-  put(bytes, 16 + 8, std::uint64_t{ptx.size()});
-  put(bytes, 16 + 28, std::uint32_t{80});
-  return bytes + ptx;
+  return cudart::ContainerWriter().add(cudart::FatbinKind::ptx, 80, ptx).bytes();
 }
 
 // An ELF file with the section names, and `n` sections of the same name with the same device code.

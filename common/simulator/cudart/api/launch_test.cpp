@@ -45,10 +45,6 @@ TEST_F(Api, TripleChevronsUsePushPopAndKernelHandles) {
   cudaStream_t popped = nullptr;
   EXPECT_EQ(__cudaPopCallConfiguration(&grid, &block, &shared, &popped), cudaSuccess);
   EXPECT_EQ(popped, stream);
-  int* out = nullptr;
-  char flag = 0;
-  double factor = 0;
-  void* arguments[] = {&out, &flag, &factor};
   EXPECT_EQ(__cudaLaunchKernel(kernel, grid, block, arguments, shared, popped), cudaSuccess);
   ASSERT_EQ(fake().launches.size(), 1u);
   EXPECT_EQ(fake().launches[0].kernel, "other");
@@ -153,10 +149,6 @@ TEST_F(Api, LaunchLimitsAreThoseOfCuda) {
   EXPECT_EQ(launch(dim3(2147483647), 1), cudaSuccess);
   cudaKernel_t kernel = nullptr;
   EXPECT_EQ(__cudaGetKernel(&kernel, &sample_stub_), cudaSuccess);
-  int* out = nullptr;
-  char flag = 0;
-  double factor = 0;
-  void* arguments[] = {&out, &flag, &factor};
   EXPECT_EQ(__cudaLaunchKernel(kernel, dim3(1), dim3(2048), arguments, 0, nullptr), cudaErrorInvalidValue)
       << "as on an H200";
   EXPECT_EQ(launch(1, dim3(16, 1, 64)), cudaSuccess);
@@ -184,10 +176,6 @@ TEST_F(Api, LargeSharedMemoryRequiresOptIn) {
 }
 
 TEST_F(Api, CooperativeGridsMustFit) {
-  int* out = nullptr;
-  char flag = 0;
-  double factor = 0;
-  void* arguments[] = {&out, &flag, &factor};
   constexpr unsigned kBlocks = 32 * 132;  // on each multiprocessor · multiprocessors
   EXPECT_EQ(cudaLaunchCooperativeKernel(&sample_stub_, dim3(kBlocks), dim3(32), arguments, 0, nullptr),
             cudaSuccess);
@@ -197,10 +185,6 @@ TEST_F(Api, CooperativeGridsMustFit) {
 }
 
 TEST_F(Api, LaunchAttributesReachTheLaunch) {
-  int* out = nullptr;
-  char flag = 0;
-  double factor = 0;
-  void* arguments[] = {&out, &flag, &factor};
   cudaLaunchAttribute attributes[2] = {};
   attributes[0].id = cudaLaunchAttributeClusterDimension;
   attributes[0].val.clusterDim.x = 2;

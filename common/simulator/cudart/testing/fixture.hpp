@@ -6,9 +6,9 @@
 #include <cuda_runtime_api.h>
 #include <gtest/gtest.h>
 
-#include <cstring>
 #include <string>
 
+#include "cudart/testing/container.hpp"
 #include "cudart/testing/device_fake.hpp"
 
 extern "C" {
@@ -74,31 +74,13 @@ class Api : public testing::Test {
 
   // A container with one plain PTX entry for sm_80.
   static const std::string& container() {
-    static const std::string bytes = [] {
-      const std::string ptx = ".version 8.0\n.target sm_80\n.address_size 64\n";
-      std::string out(16 + 64, '\0');
-      const auto put = [&](std::size_t at, auto value) {
-        std::memcpy(out.data() + at, &value, sizeof value);
-      };
-      put(0, std::uint32_t{0xBA55ED50});
-      put(4, std::uint16_t{1});
-      put(6, std::uint16_t{16});
-      put(8, std::uint64_t{64 + ptx.size()});
-      put(16, std::uint16_t{1});
-      put(16 + 4, std::uint32_t{64});
-      put(16 + 8, std::uint64_t{ptx.size()});
-      put(16 + 28, std::uint32_t{80});
-      return out + ptx;
-    }();
+    static const std::string bytes =
+        ContainerWriter().add(FatbinKind::ptx, 80, ".version 8.0\n.target sm_80\n.address_size 64\n").bytes();
     return bytes;
   }
 
   // <<<grid, block, shared, stream>>> of the sample kernel.
   cudaError_t launch(dim3 grid, dim3 block, std::size_t shared = 0, cudaStream_t stream = nullptr) {
-    int* out = pointer_argument;
-    char flag = 'f';
-    double factor = 2.5;
-    void* arguments[] = {&out, &flag, &factor};
     return cudaLaunchKernel(&sample_stub_, grid, block, arguments, shared, stream);
   }
 
@@ -138,7 +120,11 @@ class Api : public testing::Test {
   void** handle_ = nullptr;
   char sample_stub_ = 0, other_stub_ = 0;  // their addresses serve as addresses of stubs
   char table_shadow_[64] = {};
+  // The sample kernel's arguments.
   int* pointer_argument = nullptr;
+  char flag_argument = 'f';
+  double factor_argument = 2.5;
+  void* arguments[3] = {&pointer_argument, &flag_argument, &factor_argument};
 };
 
 }  // namespace course::cudart

@@ -31,22 +31,18 @@ class Graph : public Api {
     return n;
   }
 
-  // The parameters of a kernel node; this object holds the arguments.
+  // The parameters of a kernel node; the fixture holds the arguments.
   cudaKernelNodeParams kernel_params(unsigned blocks) {
     cudaKernelNodeParams p{};
     p.func = &sample_stub_;
     p.gridDim = dim3(blocks);
     p.blockDim = dim3(32);
-    p.kernelParams = arguments_;
+    p.kernelParams = arguments;
     return p;
   }
 
   cudaStream_t stream_ = nullptr;
   cudaGraph_t graph_ = nullptr;
-  int* out_ = nullptr;
-  char flag_ = 'g';
-  double factor_ = 1.5;
-  void* arguments_[3] = {&out_, &flag_, &factor_};
 };
 
 TEST_F(Graph, CaptureRecordsAndLaunchReplays) {
@@ -270,7 +266,7 @@ TEST_F(Graph, KernelParametersCanBeReadAndChanged) {
   EXPECT_EQ(cudaGraphKernelNodeGetParams(node, &shown), cudaSuccess);
   EXPECT_EQ(shown.func, &sample_stub_);
   EXPECT_EQ(shown.gridDim.x, 3u);
-  EXPECT_EQ(*static_cast<double*>(shown.kernelParams[2]), 1.5);
+  EXPECT_EQ(*static_cast<double*>(shown.kernelParams[2]), 2.5);
 
   cudaGraphExec_t executable = nullptr;
   EXPECT_EQ(cudaGraphInstantiate(&executable, graph_, 0), cudaSuccess);

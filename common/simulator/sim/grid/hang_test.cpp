@@ -18,62 +18,62 @@ const std::string& ptx() {
   return text;
 }
 
+#define EXPECT_SAYS(text, part) EXPECT_NE((text).find(part), std::string::npos) << (text)
+
+// Whether the launch was ended as one that hangs, with these words.
+testing::AssertionResult hung(const LaunchResult& result, std::string_view words) {
+  if (result.fault == Fault::launch_timeout && result.text.find(words) != std::string::npos)
+    return testing::AssertionSuccess();
+  return testing::AssertionFailure() << static_cast<int>(result.fault) << ": " << result.text;
+}
+
+DeviceOptions watched_for(double seconds, std::uint64_t patience = DeviceOptions().patience) {
+  DeviceOptions options = TestDevice::one_thread();
+  options.watchdog_seconds = seconds;
+  options.patience = patience;
+  return options;
+}
+constexpr std::uint64_t kUnlimited = ~std::uint64_t{0};
+
 TEST(Hangs, DeadlocksAreDiagnosed) {
   {
     TestDevice t(ptx());
     auto out = t.array<int>(64);
     const auto r = t.try_launch("wrong_mask", 1, 32, out);
-    EXPECT_EQ(r.fault, Fault::launch_timeout);
-    EXPECT_NE(r.text.find("deadlock"), std::string::npos) << r.text;
-    EXPECT_NE(r.text.find("lanes 0x0000ffff"), std::string::npos) << r.text;
-    EXPECT_NE(r.text.find("barrier 0"), std::string::npos) << r.text;
+    EXPECT_TRUE(hung(r, "deadlock"));
+    EXPECT_SAYS(r.text, "lanes 0x0000ffff");
+    EXPECT_SAYS(r.text, "barrier 0");
   }
   {
     TestDevice t(ptx());
     auto out = t.array<int>(64);
-    const auto r = t.try_launch("missing_arrivals", 1, 64, out);
-    EXPECT_EQ(r.fault, Fault::launch_timeout);
-    EXPECT_NE(r.text.find("32 of 96 threads"), std::string::npos) << r.text;
+    EXPECT_TRUE(hung(t.try_launch("missing_arrivals", 1, 64, out), "32 of 96 threads"));
   }
 }
 
 TEST(Hangs, WatchdogEndsAnEndlessKernel) {
-  DeviceOptions options = TestDevice::one_thread();
-  options.watchdog_seconds = 0.3;
-  options.patience = std::uint64_t{1} << 62;  // the watchdog's limit comes first
-  TestDevice t(ptx(), options);
+  TestDevice t(ptx(), watched_for(0.3, std::uint64_t{1} << 62));  // the watchdog's limit comes first
   auto flag = t.array<int>(1);
   const auto r = t.try_launch("never_ends", 1, 32, flag);
-  EXPECT_EQ(r.fault, Fault::launch_timeout);
-  EXPECT_NE(r.text.find("watchdog"), std::string::npos) << r.text;
-  EXPECT_NE(r.text.find("thread 0 of block 0 and 31 more of its warp waits at"), std::string::npos) << r.text;
+  EXPECT_TRUE(hung(r, "watchdog"));
+  EXPECT_SAYS(r.text, "thread 0 of block 0 and 31 more of its warp waits at");
   EXPECT_NE(Device::text_of(t.device.findings()).text.find("time-limit (execution)"), std::string::npos);
 }
 
 // With checkers the limit is far higher, but not after they have found an error.
 TEST(Hangs, AnErrorShortensTheLimit) {
-  DeviceOptions options = TestDevice::one_thread();
-  options.watchdog_seconds = 4;
-  options.patience = ~std::uint64_t{0};
-  TestDevice t(ptx(), options);
+  TestDevice t(ptx(), watched_for(4, kUnlimited));
   t.device.set_mode(kAllChecks);
   auto out = t.array<int>(64);
-  const auto r = t.try_launch("races_and_never_ends", 1, 64, out);
-  EXPECT_EQ(r.fault, Fault::launch_timeout);
-  EXPECT_NE(r.text.find("has not ended after 1."), std::string::npos) << r.text;
+  EXPECT_TRUE(hung(t.try_launch("races_and_never_ends", 1, 64, out), "has not ended after 1."));
   EXPECT_NE(Device::text_of(t.device.findings()).text.find("shared-race"), std::string::npos);
 }
 
 // Unlimited patience must stay unlimited after a block has ended.
 TEST(Hangs, UnlimitedPatienceDoesNotOverflow) {
-  DeviceOptions options = TestDevice::one_thread();
-  options.watchdog_seconds = 0.3;
-  options.patience = ~std::uint64_t{0};
-  TestDevice t(ptx(), options);
+  TestDevice t(ptx(), watched_for(0.3, kUnlimited));
   auto flag = t.array<int>(1);
-  const auto r = t.try_launch("never_ends_but_for_block_0", 2, 32, flag);
-  EXPECT_EQ(r.fault, Fault::launch_timeout);
-  EXPECT_NE(r.text.find("watchdog"), std::string::npos) << r.text;
+  EXPECT_TRUE(hung(t.try_launch("never_ends_but_for_block_0", 2, 32, flag), "watchdog"));
 }
 
 constexpr std::uint32_t kModes[] = {kCounters, kCounters | kAllChecks};
@@ -81,10 +81,8 @@ constexpr std::uint32_t kModes[] = {kCounters, kCounters | kAllChecks};
 // The watchdog's limit is far away, and the launch is checked for progress after `patience` instructions.
 LaunchResult run_patiently(const char* kernel, const TestDevice::Shape& shape, std::uint32_t mode,
                            std::uint64_t patience, int host_threads) {
-  DeviceOptions options = TestDevice::one_thread();
+  DeviceOptions options = watched_for(100, patience);
   options.host_threads = host_threads;
-  options.watchdog_seconds = 100;
-  options.patience = patience;
   TestDevice t(ptx(), options);
   t.device.set_mode(mode);
   auto place = t.array<int>(4096);
@@ -105,8 +103,7 @@ TEST(Progress, EndsLaunchesWithoutProgress) {
     for (const std::uint32_t mode : kModes)
       for (const int host_threads : {1, 2}) {
         const auto r = run_patiently(c.kernel, c.shape, mode, 1 << 17, host_threads);
-        EXPECT_EQ(r.fault, Fault::launch_timeout) << c.kernel;
-        EXPECT_NE(r.text.find("nothing changes any more"), std::string::npos) << c.kernel << ": " << r.text;
+        EXPECT_TRUE(hung(r, "nothing changes any more")) << c.kernel;
       }
 }
 
@@ -124,13 +121,12 @@ TEST(Progress, EndsBlocksThatWaitForTheirOwnMbarriers) {
   for (const std::uint32_t mode : kModes)
     for (const auto& [kernel, missing] : {std::pair{"bytes_never_come", " 1024 announced bytes"},
                                           std::pair{"one_arrival_is_missing", " 1 of 65 arrivals"}}) {
-      const auto r = run_patiently(kernel, {{40, 1, 1}, {64, 1, 1}}, mode, ~std::uint64_t{0}, 2);
-      EXPECT_EQ(r.fault, Fault::launch_timeout) << kernel;
-      EXPECT_NE(r.text.find(missing), std::string::npos) << r.text;
-      EXPECT_NE(r.text.find("of block 1 and 31 more"), std::string::npos) << r.text;
+      const auto r = run_patiently(kernel, {{40, 1, 1}, {64, 1, 1}}, mode, kUnlimited, 2);
+      EXPECT_TRUE(hung(r, missing)) << kernel;
+      EXPECT_SAYS(r.text, "of block 1 and 31 more");
     }
   for (const std::uint32_t mode : kModes) {
-    const auto r = run_patiently("one_warp_is_late", {{2, 1, 1}, {96, 1, 1}}, mode, ~std::uint64_t{0}, 1);
+    const auto r = run_patiently("one_warp_is_late", {{2, 1, 1}, {96, 1, 1}}, mode, kUnlimited, 1);
     EXPECT_EQ(r.fault, Fault::none) << r.text;
   }
 }
@@ -151,10 +147,9 @@ LaunchResult run_scattered(const char* kernel, std::uint32_t n_blocks, std::uint
 TEST(Progress, WaitingForAnUnstartedBlockHangs) {
   for (std::uint64_t seed = 1; seed <= 12; ++seed) {
     const auto r = run_scattered("chain_by_block", seed % 3 == 0 ? 120 : 60, kAllChecks, seed);
-    EXPECT_EQ(r.fault, Fault::launch_timeout) << r.text;
-    EXPECT_NE(r.text.find("hangs if its blocks start in another order"), std::string::npos) << r.text;
-    EXPECT_NE(r.text.find("for place, element"), std::string::npos) << r.text;
-    EXPECT_NE(r.text.find("a ticket"), std::string::npos) << r.text;
+    EXPECT_TRUE(hung(r, "hangs if its blocks start in another order"));
+    EXPECT_SAYS(r.text, "for place, element");
+    EXPECT_SAYS(r.text, "a ticket");
   }
   EXPECT_EQ(run_scattered("chain_by_block", 60, kAllChecks, 0).fault, Fault::none) << "natural order";
 }
@@ -177,8 +172,7 @@ TEST(Progress, LongChainsKeepFewBlocksResident) {
 // That blocks have not started is not the reason here.
 TEST(Progress, ScatteredHangsKeepTheirReason) {
   const auto r = run_scattered("never_ends", 20, kAllChecks, 1);
-  EXPECT_EQ(r.fault, Fault::launch_timeout);
-  EXPECT_NE(r.text.find("nothing changes any more"), std::string::npos) << r.text;
+  EXPECT_TRUE(hung(r, "nothing changes any more"));
   EXPECT_EQ(r.text.find("another order"), std::string::npos) << r.text;
 }
 
@@ -191,9 +185,7 @@ TEST(Progress, TicketsWorkInAnyOrderOfBlocks) {
 // What the watchdog reports about a kernel that hangs, with or without checkers.
 template <typename T>
 std::string hang(std::string_view kernel, TestDevice::Shape shape, std::uint32_t mode) {
-  DeviceOptions options = TestDevice::one_thread();
-  options.watchdog_seconds = 0.2;
-  TestDevice t(ptx(), options);
+  TestDevice t(ptx(), watched_for(0.2));
   t.device.set_mode(mode);
   auto place = t.array<T>(2);
   auto out = t.array<int>(64);
@@ -202,8 +194,6 @@ std::string hang(std::string_view kernel, TestDevice::Shape shape, std::uint32_t
   EXPECT_EQ(r.fault, Fault::launch_timeout);
   return r.text;
 }
-
-#define EXPECT_SAYS(text, part) EXPECT_NE((text).find(part), std::string::npos) << (text)
 
 TEST(Hangs, ReportTheMemoryThatIsWaitedFor) {
   const std::string text = hang<int>("wait_for_each_other", {{2, 1, 1}, {32, 1, 1}}, kCounters);
@@ -241,14 +231,12 @@ TEST(Hangs, ReportABlockMissingAtGridSync) {
 
 // A block waits for one that can only start when the first one has ended.
 TEST(Hangs, ReportBlocksThatHaveNotStarted) {
-  DeviceOptions options = TestDevice::one_thread();
-  options.watchdog_seconds = 0.2;
+  DeviceOptions options = watched_for(0.2);
   options.preset.multiprocessors = 1;
   TestDevice t(ptx(), options);
   auto flag = t.array<int>(1);
-  const auto r = t.try_launch("never_ends", 100, 1024, flag);
-  EXPECT_EQ(r.fault, Fault::launch_timeout);
-  EXPECT_SAYS(r.text, "of 100 blocks have not started, since there is no room");
+  EXPECT_TRUE(hung(t.try_launch("never_ends", 100, 1024, flag),
+                   "of 100 blocks have not started, since there is no room"));
 }
 
 }  // namespace

@@ -83,11 +83,7 @@ lab::Verdict object_to(const lab::SimReport& report, const Step& step, const lab
 
 // The program's output, without the simulator's message about a launch if a known cause says the same.
 std::string printed_by(const lab::Outcome& outcome) {
-  if (!outcome.failure.has_cause()) return outcome.printed;
-  std::string own;
-  for (const std::string_view line : lines_of(outcome.printed))
-    if (!line.starts_with("simulator: ")) own += fmt::format("{}\n", line);
-  return own;
+  return outcome.failure.has_cause() ? own_output(outcome.printed) : outcome.printed;
 }
 
 // The end of a failed case's output: the text of an uncaught exception, a failed assertion, the simulator's

@@ -122,12 +122,17 @@ void explain_lines(lab::Failure& failure, const SourceLine& source_line) {
   });
 }
 
+std::string own_output(std::string_view printed) {
+  std::string own;
+  for (const std::string_view line : lines_of(printed))
+    if (!line.starts_with("simulator: ")) own += std::string(line) + "\n";
+  return own.substr(0, own.find_last_not_of('\n') + 1);
+}
+
 std::string printed_lines(std::string_view printed, std::size_t limit, std::size_t indent) {
-  while (!printed.empty() && printed.back() == '\n') printed.remove_suffix(1);
+  const std::string own = own_output(printed), shown = first_lines(own, limit);
   std::string out;
-  const std::string shown = first_lines(printed, limit);
-  if (printed.empty()) return out;
-  for (const std::string_view line : lines_of(shown))
+  for (const std::string_view line : lines_of(own.empty() ? own : shown))
     out += std::string(indent, ' ') + tame_line(line) + "\n";
   return out;
 }

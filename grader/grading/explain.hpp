@@ -42,7 +42,10 @@ void explain_lines(lab::Failure& failure, const SourceLine& source_line);
 
 // The message of a failed case shows this many of the last lines that it printed.
 constexpr std::ptrdiff_t kMaxLinesInMessage = 8;
-// What a case printed, for a terminal: the first `limit` lines, each indented by `indent`; "" if it printed
+// What a program printed, without the simulator's messages, which findings tell, and empty lines at the end.
+std::string own_output(std::string_view printed);
+
+// The same, for a terminal: the first `limit` lines, each indented by `indent`; "" if it printed
 // nothing.
 std::string printed_lines(std::string_view printed, std::size_t limit, std::size_t indent);
 

@@ -133,6 +133,7 @@ Program Decoder::run(const ptx::Function& kernel) {
   rank_blocks(program_);
   mark_harmless_looks(program_);
   find_unset_slots(program_);
+  mark_combined_atomics(program_);
   for (const MicroOp& op : program_.ops)
     if (op.kind == OpKind::load && op.space != MemorySpace::shared && is_look(op))
       program_.order_sensitive = true;

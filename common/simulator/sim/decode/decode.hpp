@@ -50,6 +50,9 @@ Result<Program> decode(const ModuleImage& image, const ptx::Function& kernel, co
 void rank_blocks(Program& program);
 // Fills in ProgramFunction::unset_slots.
 void find_unset_slots(Program& program);
+// Marks atomics that one lane executes for all (kCombined). nvcc's assembler combines integer additions,
+// minima, maxima and bitwise operations whose address is the same for the whole warp by the way it is computed.
+void mark_combined_atomics(Program& program);
 
 // The prefix of a function's own variables in ModuleImage::variables. No variable name can start like this.
 inline std::string scope_of_variables(const ptx::Function& f) {

@@ -124,7 +124,7 @@ bool atomic_signal(Warp& w, const MicroOp& op, const std::uint64_t* at) {
   return false;
 }
 
-void count_hot_spots(Warp& w, const std::uint64_t* at) {
+void count_hot_spots(Warp& w, const std::uint64_t* at, bool combined) {
   std::uint64_t sorted[kLanes];
   int n = 0;
   for_lanes(w, [&](int lane) { sorted[n++] = at[lane]; });
@@ -135,7 +135,7 @@ void count_hot_spots(Warp& w, const std::uint64_t* at) {
     std::uint64_t most = 0, run = 0;
     for (const int first = k; k < n && sorted[k] / 32 == sector; ++k) {
       run = k > first && sorted[k] == sorted[k - 1] ? run + 1 : 1;
-      most = std::max(most, run);
+      most = combined ? 1 : std::max(most, run);
     }
     w.worker->hot_spots.add(sector * 32 / HotSpots::kChunkBytes, 4 * most + 1);
     w.worker->atomic_passes += 1;

@@ -57,7 +57,8 @@ enum MemoryOrder : std::uint8_t {
   kScopeDevice = 2 << 3,
   kScopeSystem = 3 << 3,
   kScopeMask = 3 << 3,
-  kNonCoherent = 1 << 5,  // ld.global.nc: a load of memory that no thread writes during the kernel
+  kNonCoherent = 1 << 5,  // loads, ld.global.nc: of memory that no thread writes during the kernel
+  kCombined = 1 << 5,     // atomics: one lane executes it for all (mark_combined_atomics)
   // What the decoder finds out about a look (is_look): its thread goes by whatever others have done, because
   // it waits, or because that does no harm; such a look is always at the same place, and its value decides at
   // most which way is taken.

@@ -120,13 +120,14 @@ template <Place P>
 void count_atomic(Warp& w, const MicroOp& op, const Lanes& a) {
   Worker& worker = *w.worker;
   if (P == Place::global && worker.signals != nullptr && atomic_signal(w, op, a.at)) return;
-  const u64 most = most_on_one_address(w, a);
+  const bool combined = (op.order & kCombined) != 0;
+  const u64 most = combined ? 1 : most_on_one_address(w, a);
   worker.op_counters[op.index].serialised += most;
   if constexpr (P == Place::shared) {
     if (op.dst[0] != MicroOp::kNoSlot)
       w.time += static_cast<u64>(static_cast<double>(most) * worker.shared_atomic_clocks);
   } else if constexpr (P == Place::global) {
-    count_hot_spots(w, a.at);
+    count_hot_spots(w, a.at, combined);
     if (op.dst[0] != MicroOp::kNoSlot) w.stall = std::max(w.stall, worker.fetch_stall);
   }
 }

@@ -182,7 +182,8 @@ void Racecheck::access(Warp& w, const MicroOp& op, const LaneAccess& a) {
                   op.kind == OpKind::load || asks,
                   !asks && op.kind != OpKind::load,
                   is_strong(op)};
-  if ((op.order & kNonCoherent) != 0 && !a.mixed && a.place == Place::global) check_non_coherent(h);
+  if (op.kind == OpKind::load && (op.order & kNonCoherent) != 0 && !a.mixed && a.place == Place::global)
+    check_non_coherent(h);
   if (!a.mixed) return look(h, a.place, a.mask);
   std::uint32_t lanes_in[3] = {0, 0, 0};  // by Place
   for (std::uint32_t m = a.mask; m != 0; m &= m - 1)

@@ -35,8 +35,8 @@ bool lacks_stores(const lab::Failure& failure) {
 }
 
 // "launched for n = 300: k01_rows<<<1, 256>>>, k01_columns<<<1, 256>>>" of the simulator's report; "" if
-// there are many. No launch may have a thread for each item.
-std::string launches_in(std::string_view sim_report, std::uint64_t n) {
+// there are many. No launch may have a thread for each of the output's elements.
+std::string launches_in(std::string_view sim_report, std::uint64_t n, std::uint64_t n_elements) {
   constexpr std::size_t kMost = 4;
   const Json root = Json::parse(sim_report, nullptr, /*allow_exceptions=*/false);
   std::vector<std::string> all;
@@ -58,7 +58,7 @@ std::string launches_in(std::string_view sim_report, std::uint64_t n) {
   }
   if (all.empty() || all.size() > kMost) return "";
   return fmt::format("launched for n = {}: {}{}", n, fmt::join(all, ", "),
-                     most_threads < n ? ". Is there a thread for each element?" : "");
+                     most_threads < n_elements ? ". Is there a thread for each element?" : "");
 }
 
 using lab::Verdict;
@@ -159,9 +159,11 @@ class Collector {
       shortest_that_printed_ = c.n;
     }
     if (hooks_.source_line) explain_lines(outcome.failure, hooks_.source_line);
-    if (std::string launched = lacks_stores(outcome.failure) ? launches_in(outcome.sim_report, c.n) : "";
-        !launched.empty())
-      outcome.failure.notes.push_back(std::move(launched));
+    if (lacks_stores(outcome.failure)) {
+      const auto& mismatch = outcome.failure.mismatch;
+      std::string launched = launches_in(outcome.sim_report, c.n, mismatch ? mismatch->n_total : 0);
+      if (!launched.empty()) outcome.failure.notes.push_back(std::move(launched));
+    }
     if (outcome.verdict != Verdict::ok) set_failure(record, outcome.failure);
     if (step.stage == Stage::correctness && outcome.failure.mismatch)
       evidence_.failed.push_back(evidence_.cases.size());

@@ -215,17 +215,22 @@ TEST(Collect, SaysWhatWasLaunchedIfAnElementWasNeverStored) {
 }
 
 TEST(Collect, AsksForThreadsWhereThereAreFewer) {
-  for (const unsigned block : {1u, 1024u}) {
+  struct Sizes {
+    unsigned block, n_elements;
+  };
+  for (const Sizes sizes : {Sizes{1, 1024}, Sizes{1024, 1024}, Sizes{1, 1}}) {
     const Collected all = run_first_task([&](auto&, const lab::Case& c, auto&) {
       std::optional<lab::Outcome> outcome;
       if (c.n < 2 || c.n > 1024) return outcome;
       outcome = wrong_output(c, {{"never_written", "a text"}});
+      outcome->failure.mismatch->n_total = sizes.n_elements;
       outcome->sim_report = fmt::format(
           R"json({{"totals": {{}}, "launches": [{{"kernel": "k", "grid": [1], "block": [{}]}}]}})json",
-          block);
+          sizes.block);
       return outcome;
     });
-    EXPECT_EQ(all.result.message.find("a thread for each element") != std::string::npos, block == 1)
+    EXPECT_EQ(all.result.message.find("a thread for each element") != std::string::npos,
+              sizes.block < sizes.n_elements)
         << all.result.message;
   }
 }

@@ -101,6 +101,9 @@ TEST(CheckersMessages, NameTheBufferOfAStrayAddress) {
   const auto before = findings_of("memory", "far_before_the_start");
   ASSERT_EQ(before.size(), 1u);
   EXPECT_EQ(before[0].object, "out, 32 element(s) before its start");
+  const auto masked = findings_of("memory", "ring_past_the_end");
+  ASSERT_EQ(masked.size(), 1u);
+  EXPECT_EQ(masked[0].message.find("below zero"), std::string::npos) << masked[0].message;
 }
 
 // Hardware barriers count warps, so a warp that has left as a whole does no harm.

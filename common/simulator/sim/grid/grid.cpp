@@ -37,6 +37,7 @@
 #include "sim/grid/tally.hpp"
 #include "sim/machine/access.hpp"
 #include "sim/machine/machine.hpp"
+#include "sim/machine/provenance.hpp"
 #include "sim/machine/vain_polls.hpp"
 
 namespace course::sim {
@@ -197,6 +198,7 @@ void record_fault(Shared& shared, const DeviceFault& fault, const Block& block, 
   o.lanes = fault.lanes;
   o.where.clear();
   o.op = nullptr;
+  o.negative_index.clear();
   std::copy_n(block.index, 3, o.thread.block);
   for (const Warp& w : block.warps) {
     if (&w != worker.launch_warp || w.current == nullptr) continue;
@@ -204,6 +206,8 @@ void record_fault(Shared& shared, const DeviceFault& fault, const Block& block, 
     o.op = w.current;
     const std::uint32_t lane =
         fault.lanes == 0 ? 0 : static_cast<std::uint32_t>(std::countr_zero(fault.lanes));
+    if (fault.fault == Fault::illegal_address)
+      o.negative_index = describe_negative_index(w, *w.current, static_cast<int>(lane));
     const std::uint32_t thread = w.number * kLanes + lane;
     const Dim3& size = worker.launch->block;
     o.thread.thread[0] = thread % size.x;

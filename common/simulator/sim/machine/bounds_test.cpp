@@ -180,6 +180,29 @@ TEST(MemorySafety, ImpossibleShapesAreRefused) {
   }
 }
 
+// A position that is read only if there is a table is not said to come from the null pointer.
+TEST(MemorySafety, NullPointerThatIsComparedIsNoSource) {
+  TestDevice test(R"(
+.visible .entry k(.param .u64 out, .param .u64 table)
+{
+  .reg .b64 %rd<8>;
+  .reg .pred %p<2>;
+  ld.param.u64 %rd0, [out];
+  ld.param.u64 %rd1, [table];
+  mov.u64 %rd2, 1048576;
+  setp.ne.u64 %p0, %rd1, 0;
+  @%p0 ld.global.u64 %rd2, [%rd1];
+  add.u64 %rd3, %rd0, %rd2;
+  st.global.u64 [%rd3], %rd2;
+  ret;
+}
+)");
+  const auto out = test.array<std::uint64_t>(4, 0u);
+  EXPECT_EQ(test.try_launch("k", {{1, 1, 1}, {1, 1, 1}, 0}, out, std::uint64_t{0}).fault, Fault::illegal_address);
+  const std::string message = test.device.findings().at(0).message;
+  EXPECT_EQ(message.find("null"), std::string::npos) << message;
+}
+
 TEST(MemorySafety, LaunchBoundsMayBeAnyNumbers) {
   std::string ptx = kernel("");
   ptx.insert(ptx.find("\n{"), " .maxntid 65536, 65536, 64 .minnctapersm 4294967295");

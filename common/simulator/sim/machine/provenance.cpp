@@ -125,7 +125,8 @@ std::string describe_index(const Program& program, const LaunchRequest& launch, 
             if (store.function == op.function && o.kind != Operand::Kind::address) follow(o, follow);
       const PointerArguments pointers = pointers_behind(program, launch, *load);
       std::string name = shared != nullptr ? plain_name(shared->name) : "";
-      if (name.empty() && pointers.size() == 1)
+      // A load from null would have been a fault: it was left out.
+      if (name.empty() && pointers.size() == 1 && pointers.begin()->second != 0)
         name = describe_address(program, arena, pointers.begin()->second);
       name.resize(std::min(name.find_first_of(",["), name.size()));
       if (name.empty() || names.size() == kMostArrays || std::ranges::find(names, name) != names.end())
@@ -143,6 +144,57 @@ std::string describe_index(const Program& program, const LaunchRequest& launch, 
                      : sources.empty() ? "is computed"
                                        : from,
                      lines.empty() ? "" : fmt::format(", by lines {}", fmt::join(lines, ", ")));
+}
+
+std::string describe_negative_index(const Warp& w, const MicroOp& op, int lane) {
+  constexpr std::int64_t kLargest = std::int64_t{1} << 32;  // larger numbers are addresses
+  const Program& program = *w.program;
+  const ptx::Function& f = *program.functions[op.function].source;
+  const auto value = [&](const Operand& o) -> std::optional<std::int64_t> {
+    if (o.kind == Operand::Kind::integer) return o.integer;
+    for (const MicroOp& one : program.ops) {
+      const auto& d = f.instructions[one.ptx_index].operands;
+      if (o.kind != Operand::Kind::reg || one.function != op.function || !one.counted || one.n_dst != 1 ||
+          one.pred_dst != 0 || d.empty() || d[0].kind != Operand::Kind::reg || d[0].index != o.index)
+        continue;
+      if (one.wide_dst == 0) return static_cast<std::int32_t>(w.slot<std::uint32_t>(one.dst[0])[lane]);
+      return static_cast<std::int64_t>(w.slot<std::uint64_t>(one.dst[0])[lane]);
+    }
+    return std::nullopt;
+  };
+  std::vector<std::int32_t> registers;
+  const auto follow = [&](std::int32_t reg) {
+    if (reg >= 0 && std::ranges::find(registers, reg) == registers.end()) registers.push_back(reg);
+  };
+  for (const Operand& o : f.instructions[op.ptx_index].operands)
+    if (o.kind == Operand::Kind::address) follow(o.index);
+  for (std::size_t r = 0; r < registers.size(); ++r) {
+    for (std::uint32_t k = 0; k < f.instructions.size(); ++k) {
+      const ptx::Instruction& i = f.instructions[k];
+      const auto& o = i.operands;
+      if (o.size() < 2 || o[0].kind != Operand::Kind::reg || o[0].index != registers[r]) continue;
+      const bool chooses = i.opcode == "selp" || i.opcode == "mov" || i.opcode == "min" || i.opcode == "max";
+      const bool adds = i.opcode == "add", subtracts = i.opcode == "sub";
+      if (adds || subtracts) {
+        const auto a = value(o[1]), b = value(o[2]), result = value(o[0]);
+        const std::int64_t less = adds ? -b.value_or(0) : b.value_or(0);
+        const bool is_difference = subtracts || o[2].kind == Operand::Kind::integer;
+        if (a && b && result && is_difference && *a >= 0 && *a < less && less < kLargest && *result == *a - less) {
+          const std::uint32_t line = own_place(places_of(program, op.function, k)).line;
+          return fmt::format(
+              "; the position comes from {} - {}, which is below zero (line {}; if unsigned, very large), by "
+              "lines {}",
+              *a, less, line, line);
+        }
+      } else if (!chooses && i.opcode != "mul" && i.opcode != "mad" && i.opcode != "shl" && i.opcode != "cvt" &&
+                 i.opcode != "cvta") {
+        continue;
+      }
+      for (const Operand& from : std::span(o).subspan(1))
+        if (from.kind == Operand::Kind::reg && (!chooses || value(from) == value(o[0]))) follow(from.index);
+    }
+  }
+  return "";
 }
 
 namespace {

@@ -172,7 +172,7 @@ struct alignas(64) Warp {
   }
 
   template <typename T>
-  T* slot(std::uint32_t offset) {
+  T* slot(std::uint32_t offset) const {
     return reinterpret_cast<T*>(registers + offset);
   }
   std::uint32_t& predicate(std::uint32_t offset) { return *slot<std::uint32_t>(offset); }

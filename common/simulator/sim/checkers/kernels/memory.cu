@@ -89,6 +89,24 @@ KERNEL(far_before_the_start) {
   out[static_cast<int>(threadIdx.x) - 32] = 1;  // FAULT
 }
 
+// An unsigned difference wraps around; the result of a comparison with it is as if it were right.
+// EXPECT out-of-bounds
+// REASON the position comes from 0 - 3, which is below zero
+// LAUNCH 1 32 n 3
+KERNEL(before_the_first_row) {
+  const auto row = static_cast<unsigned long long>(threadIdx.x), radius = static_cast<unsigned long long>(n);
+  const unsigned long long first = row - radius > 0 ? row - radius : 0;
+  if (first > 0) out[threadIdx.x] = in[first - 1];  // FAULT
+}
+
+// A difference below zero that does not make the position wrong: a mask takes its last bits.
+// EXPECT out-of-bounds
+// LAUNCH 1 32 n 3
+KERNEL(ring_past_the_end) {
+  const unsigned slot = (threadIdx.x - static_cast<unsigned>(n)) & 63;
+  out[threadIdx.x] = in[slot * 100'000 + (1u << 22)];  // FAULT
+}
+
 // Past the end of one array, into the next one.
 // EXPECT out-of-bounds-shared uninitialised-shared
 // LAUNCH 1 32

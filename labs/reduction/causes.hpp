@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <bit>
 #include <cmath>
 #include <map>
 #include <utility>
@@ -150,6 +151,7 @@ typename F::Value by_blocks(const F& f, std::size_t block, ReduceBlock reduce_bl
   using Value = typename F::Value;
   std::vector<Value> values;
   for (const auto item : f.items) values.push_back(static_cast<Value>(item));
+  if (values.empty()) values.push_back(f.op.identity());
   std::vector<Value> of_block;
   do {
     std::vector<Value> next;
@@ -182,13 +184,65 @@ Value tree(std::vector<Value>& values, std::size_t last, Round round) {
   return values[0];
 }
 
-std::string one_side_twice(const auto& f) {
-  for (const bool own : {true, false}) {
-    const auto round = [&](auto a, auto b, std::size_t) { return f.op(f.op(a, own ? a : b), b); };
-    if (block_that_gives(f, 32, 1024, [&](auto& values, std::size_t) { return tree(values, 1, round); }) != 0)
-      return fmt::format(
-          "in every round of the tree, {} is combined twice, as in x += op(x, y): a round is x = op(x, y)",
-          own ? "the thread's own value" : "the partner's value");
+// x += op(x, y) in every round, with partners that are first 1 apart or first half a block apart.
+template <typename F>
+std::string added_to_own_value(const F& f) {
+  using Value = typename F::Value;
+  if (f.c.n > (1 << 16)) return "";
+  const auto round = [&](Value a, Value b) {
+    if constexpr (std::is_integral_v<Value>) return lab::wrapping_add(a, f.op(a, b));
+    return a + f.op(a, b);
+  };
+  for (std::size_t block = 32; block <= 1024; block *= 2) {
+    for (const bool is_near : {false, true}) {
+      const Value value = by_blocks(f, block, [&](auto& values, std::size_t) {
+        for (std::size_t k = 1; k < block; k *= 2) {
+          const std::size_t stride = is_near ? k : block / 2 / k, step = is_near ? 2 * k : 1;
+          for (std::size_t i = 0; i < (is_near ? block : stride); i += step)
+            values[i] = round(values[i], values[i + stride]);
+        }
+        return values[0];
+      });
+      const bool is_telling =
+          f.id() == OpId::sum || f.id() == OpId::mean ? has_telling_items(f) : value != Value{};
+      if (is_telling && explains(f, value))
+        return "in every round of the tree, the result is added to the thread's own value, as in x += op(x, "
+               "y): a round is x = op(x, y)";
+    }
+  }
+  return "";
+}
+
+std::string partner_twice(const auto& f) {
+  const auto round = [&](auto a, auto b, std::size_t) { return f.op(f.op(a, b), b); };
+  if (block_that_gives(f, 32, 1024, [&](auto& values, std::size_t) { return tree(values, 1, round); }) == 0)
+    return "";
+  return "in every round of the tree, the partner's value is combined twice: a round is x = op(x, y)";
+}
+
+// What is left over at the end of the array, such as fewer items than a vector or a block has, is in the share
+// of every thread.
+template <typename F>
+std::string end_in_every_share(const F& f) {
+  using Value = typename F::Value;
+  const bool is_sum = f.id() == OpId::sum || f.id() == OpId::mean;
+  if (!f.has_telling_integers() && !(is_sum && f.c.pattern == Pattern::random)) return "";
+  // Of floats, with their tolerance, only few.
+  constexpr std::size_t kMost = std::is_integral_v<Value> ? 31 : 3,
+                        kThreads = std::is_integral_v<Value> ? 1 << 16 : 1 << 10;
+  Value end = f.op.identity();
+  for (std::size_t left = 1; left <= std::min<std::size_t>(kMost, f.c.n); ++left) {
+    end = f.op(static_cast<Value>(f.items[f.c.n - left]), end);
+    const Value rest = fold_one_thread(f.items.first(f.c.n - left), f.op);
+    Value of_warp = end;
+    for (int k = 0; k < 5; ++k) of_warp = f.op(of_warp, of_warp);
+    Value all = of_warp;
+    for (std::size_t threads = 32; threads <= kThreads; threads += 32, all = f.op(all, of_warp))
+      if ((std::is_integral_v<Value> || std::has_single_bit(threads)) &&
+          explains(f, f.op.finish(f.op(rest, all))))
+        return fmt::format(
+            "the last {} combined {} times, as by every thread: each item must be in the share of one thread",
+            left == 1 ? "item was" : fmt::format("{} items were each", left), threads);
   }
   return "";
 }
@@ -371,7 +425,9 @@ constexpr Rule<Facts<T, Op>> kRules[] = {
     {"sum_in_32_bits", sum_in_32_bits<T, Op>},
     {"added_instead_of_op", added_instead_of_op<T, Op>},
     {"lane_0_combined_itself", lane_0_combined_itself<Facts<T, Op>>},
-    {"one_side_twice", one_side_twice<Facts<T, Op>>},
+    {"added_to_own_value", added_to_own_value<Facts<T, Op>>},
+    {"partner_twice", partner_twice<Facts<T, Op>>},
+    {"end_in_every_share", end_in_every_share<Facts<T, Op>>},
     {"round_left_out", round_left_out<Facts<T, Op>>},
     {"first_block_repeated", first_block_repeated<Facts<T, Op>>},
     {"stride_of_a_block", stride_of_a_block<Facts<T, Op>>},

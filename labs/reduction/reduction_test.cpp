@@ -145,25 +145,42 @@ TEST(Check, TellsOneItemTooManyOrTooFew) {
   EXPECT_EQ(t.hint(), "the items from 0 to 1024 were combined twice");
 }
 
-// What a tree in blocks of 256 gives for one level of items when a round combines one of its values twice.
-std::int32_t tree_with_one_side_twice(std::span<const std::int32_t> items, bool own) {
-  std::vector<std::uint32_t> values(256);
+// What a tree in blocks of 256 with this round gives for one level of items.
+template <typename Round>
+std::int32_t tree_of(std::span<const std::int32_t> items, std::uint32_t identity, Round round) {
+  std::vector<std::uint32_t> values(256, identity);
   std::copy(items.begin(), items.end(), values.begin());
   for (std::size_t stride = 128; stride > 0; stride /= 2)
-    for (std::size_t i = 0; i < stride; ++i)
-      values[i] = own ? 2 * values[i] + values[i + stride] : values[i] + 2 * values[i + stride];
+    for (std::size_t i = 0; i < stride; ++i) values[i] = round(values[i], values[i + stride]);
   return static_cast<std::int32_t>(values[0]);
 }
 
 TEST(Check, TellsAValueCombinedTwiceInEachRound) {
+  const auto own = [](std::uint32_t a, std::uint32_t b) { return 2 * a + b; };
   for (const char* name : {"sum_i32_n1_random", "sum_i32_n255_random"}) {
     Tried t = tried(name);
-    output<std::int32_t>(t) = tree_with_one_side_twice(t.input<std::int32_t>(), true);
-    EXPECT_TRUE(says(t, "the thread's own value is combined twice"));
+    output<std::int32_t>(t) = tree_of(t.input<std::int32_t>(), 0, own);
+    EXPECT_TRUE(says(t, "added to the thread's own value"));
   }
   Tried t = tried("sum_i32_n255_random");
-  output<std::int32_t>(t) = tree_with_one_side_twice(t.input<std::int32_t>(), false);
+  const auto items = t.input<std::int32_t>();
+  output<std::int32_t>(t) = tree_of(items, 0, [](auto a, auto b) { return a + 2 * b; });
   EXPECT_TRUE(says(t, "the partner's value is combined twice"));
+  t = tried("product_i32_n0_random");
+  output<std::int32_t>(t) = tree_of({}, 1, [](auto a, auto b) { return a + a * b; });
+  EXPECT_TRUE(says(t, "added to the thread's own value"));
+}
+
+TEST(Check, TellsAnEndThatEveryThreadCombines) {
+  for (const char* name : {"sum_i32_n1_random", "sum_i32_n255_random"}) {
+    Tried t = tried(name);
+    const auto items = t.input<std::int32_t>();
+    std::uint32_t sum = 0;
+    for (std::size_t i = 0; i < items.size(); ++i)
+      sum += (i < items.size() / 4 * 4 ? 1u : 256u) * static_cast<std::uint32_t>(items[i]);
+    output<std::int32_t>(t) = static_cast<std::int32_t>(sum);
+    EXPECT_TRUE(says(t, "combined 256 times")) << t.hint();
+  }
 }
 
 TEST(Check, TellsThatLane0CombinedItself) {

@@ -305,26 +305,72 @@ std::string root_not_identity(const auto& f) {
                              : "every result has the row's total in front";
 }
 
-// The row is scanned in parts. Each part's prefix includes the part itself: the totals of the parts were
-// scanned inclusively. (If a row is one part, root_not_identity says so.)
-template <typename Op>
-std::string own_part_in_prefix(const Facts<Op>& f) {
+// What is wrong with the prefixes of the parts in which a row is scanned.
+enum class Prefix {
+  with_own,            // each includes the part itself: the totals of the parts were scanned inclusively
+  with_own_at_lane_0,  // only those of the parts of lane 0 do, but for the block's first warp
+  of_first_lanes,      // a warp's total is that of its first lane
+  without_last_lanes,  // or it lacks that of its last lane
+  alone                // no item of the part itself is combined with it, but for each result's own item
+};
+
+// (If a row is one part that includes itself, root_not_identity says so.)
+template <Prefix kPrefix, typename Op>
+std::string wrong_prefix(const Facts<Op>& f) {
+  constexpr std::size_t kWarp = 32, kBlock = 256;
   if (f.has_heads()) return "";
-  const std::size_t chunk = (f.row_length() + 255) / 256 | 1;  // items of a thread of the coarsened rungs
-  const auto sums = f.scanned(f.with(kKindParam, static_cast<std::int64_t>(Kind::inclusive)), f.inputs, f.op);
-  for (const std::size_t part : {std::size_t{32}, 32 * chunk, chunk}) {
-    if (part < 2) continue;
+  const std::size_t chunk = (f.row_length() + kBlock - 1) / kBlock | 1;  // of a thread of the coarsened rungs
+  const std::size_t rows = f.rung == Rung::kogge_stone ? kBlock / kWarp : 1;  // of a block
+  constexpr bool kOfLanes = kPrefix == Prefix::of_first_lanes || kPrefix == Prefix::without_last_lanes;
+  for (const std::size_t part : {kWarp, kWarp * chunk, chunk}) {
+    const bool is_of_lane = kPrefix == Prefix::with_own_at_lane_0;
+    if (is_of_lane ? part != chunk : kOfLanes ? part != kWarp * chunk : part < 2) continue;
     std::vector<typename Op::Value> other(f.c.n);
     rows_one_thread(f.c.n, f.row_length(), [&](std::size_t first, std::size_t length) {
+      auto before = f.op.identity();  // what the parts' totals give
       rows_one_thread(length, part, [&](std::size_t at, std::size_t k) {
-        const auto prefix = sums[first + at + k - 1];
-        scan_row(f.in().data() + first + at, k, f.op, kind_of(f.c), other.data() + first + at);
-        for (std::size_t i = first + at; i < first + at + k; ++i) other[i] = f.op(prefix, other[i]);
+        const auto item = [&](std::size_t i) { return f.in()[first + at + i]; };
+        const auto fold = [&](std::size_t n) {
+          auto sum = f.op.identity();
+          for (std::size_t i = 0; i < n; ++i) sum = f.op(sum, item(i));
+          return sum;
+        };
+        const std::size_t thread = first / f.row_length() % rows * kWarp + at / part,
+                          lane_items = std::min(chunk, k);
+        const bool has_own = kPrefix == Prefix::with_own || (is_of_lane && thread > 0 && thread % kWarp == 0);
+        const auto prefix = has_own ? f.op(before, fold(k)) : before;
+        auto local = f.op.identity();
+        for (std::size_t i = 0; i < k; ++i) {
+          const auto next = f.op(kPrefix == Prefix::alone ? f.op.identity() : local, item(i));
+          other[first + at + i] = f.op(prefix, f.exclusive() ? local : next);
+          if (kPrefix != Prefix::alone) local = next;
+        }
+        before = f.op(before, fold(kPrefix == Prefix::of_first_lanes       ? lane_items
+                                   : kPrefix == Prefix::without_last_lanes ? k - lane_items
+                                                                           : k));
       });
     });
-    if (f.gives(other))
-      return "the prefix of each part of a row includes the part itself: the totals of the parts must be "
-             "scanned exclusively";
+    if (!f.gives(other)) continue;
+    switch (kPrefix) {
+      case Prefix::with_own:
+        return "the prefix of each part of a row includes the part itself: the totals of the parts must be "
+               "scanned exclusively";
+      case Prefix::with_own_at_lane_0:
+        return "lane 0 of every warp but a block's first keeps its own value in its exclusive result: lane 0 "
+               "is where threadIdx.x % 32 is 0, not only where threadIdx.x is";
+      case Prefix::of_first_lanes:
+        return "the prefix holds only the first lane's items of each warp before: the inclusive result of "
+               "the "
+               "last lane is a warp's total";
+      case Prefix::without_last_lanes:
+        return "the prefix lacks the last lane's items of each warp before: the inclusive result of the last "
+               "lane is a warp's total";
+      case Prefix::alone:
+        return fmt::format(
+            "each result lacks the items before it in its part of {} items: combine each item "
+            "with what is before it, before going on to the next one",
+            part);
+    }
   }
   return "";
 }
@@ -466,7 +512,11 @@ constexpr Rule<Facts<Op>> kRules[] = {
     {"lane_combined_itself", lane_combined_itself<Op>},
     {"pieces_on_their_own", pieces_on_their_own<Op>},
     {"root_not_identity", root_not_identity<Facts<Op>>},
-    {"own_part_in_prefix", own_part_in_prefix<Op>},
+    {"own_part_in_prefix", wrong_prefix<Prefix::with_own, Op>},
+    {"lane_0_of_first_warp", wrong_prefix<Prefix::with_own_at_lane_0, Op>},
+    {"total_of_first_lane", wrong_prefix<Prefix::of_first_lanes, Op>},
+    {"total_without_last_lane", wrong_prefix<Prefix::without_last_lanes, Op>},
+    {"prefix_alone", wrong_prefix<Prefix::alone, Op>},
     {"first_item_kept", first_item_kept<Facts<Op>>},
     {"first_item_lost", first_item_lost<Op>},
     {"left_child_keeps_its_sum", left_child_keeps_its_sum<Op>},

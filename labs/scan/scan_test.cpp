@@ -6,6 +6,7 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <numeric>
 #include <set>
 #include <tuple>
 
@@ -162,6 +163,41 @@ TEST(Check, TellsRoundsThatAreMissing) {
     Tried t = tried(name);
     combine_windows(t, 1024, 512);
     EXPECT_TRUE(says(t, "the round with offset 512 is missing"));
+  }
+}
+
+TEST(Check, TellsWhatIsWrongWithThePrefixOfAPart) {
+  constexpr const char* kRow = "exclusive_sum_i32_n4095_row4095_random";
+  Tried t = tried(kRow, "coarsened");
+  const auto in = t.input<std::int32_t>();
+  const auto out = t.output<std::int32_t>();
+  const Items right(out.begin(), out.end());
+  constexpr std::size_t kChunk = 17, kPart = 32 * kChunk;
+  const auto sum_of = [&](std::size_t first, std::size_t last) {
+    return std::accumulate(&in[first], &in[0] + last, std::uint32_t{0});
+  };
+  const auto with = [&](const auto& wrong_by) {  // what the prefix of the item has too much
+    for (std::size_t i = 0; i < in.size(); ++i)
+      out[i] = static_cast<std::int32_t>(static_cast<std::uint32_t>(right[i]) + wrong_by(i));
+  };
+  with([&](std::size_t i) { return 0 - sum_of(i / kChunk * kChunk, i); });
+  EXPECT_TRUE(says(t, "lacks the items before it in its part of 17 items", "coarsened"));
+  with([&](std::size_t i) {
+    const std::size_t first = i / kPart * kPart;
+    return i < kPart || i >= first + kChunk ? 0u : sum_of(first, std::min(first + kChunk, in.size()));
+  });
+  EXPECT_TRUE(says(t, "lane 0 of every warp but a block's first", "coarsened"));
+  for (const bool first_only : {true, false}) {
+    with([&](std::size_t i) {
+      std::uint32_t lost = 0;
+      for (std::size_t part = 0; part + kPart <= i; part += kPart)
+        lost +=
+            first_only ? sum_of(part + kChunk, part + kPart) : sum_of(part + kPart - kChunk, part + kPart);
+      return 0 - lost;
+    });
+    EXPECT_TRUE(says(t,
+                     first_only ? "only the first lane's items of each warp" : "lacks the last lane's items",
+                     "coarsened"));
   }
 }
 

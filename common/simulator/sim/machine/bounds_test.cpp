@@ -198,7 +198,8 @@ TEST(MemorySafety, NullPointerThatIsComparedIsNoSource) {
 }
 )");
   const auto out = test.array<std::uint64_t>(4, 0u);
-  EXPECT_EQ(test.try_launch("k", {{1, 1, 1}, {1, 1, 1}, 0}, out, std::uint64_t{0}).fault, Fault::illegal_address);
+  EXPECT_EQ(test.try_launch("k", {{1, 1, 1}, {1, 1, 1}, 0}, out, std::uint64_t{0}).fault,
+            Fault::illegal_address);
   const std::string message = test.device.findings().at(0).message;
   EXPECT_EQ(message.find("null"), std::string::npos) << message;
 }

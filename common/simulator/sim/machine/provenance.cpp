@@ -179,15 +179,16 @@ std::string describe_negative_index(const Warp& w, const MicroOp& op, int lane) 
         const auto a = value(o[1]), b = value(o[2]), result = value(o[0]);
         const std::int64_t less = adds ? -b.value_or(0) : b.value_or(0);
         const bool is_difference = subtracts || o[2].kind == Operand::Kind::integer;
-        if (a && b && result && is_difference && *a >= 0 && *a < less && less < kLargest && *result == *a - less) {
+        if (a && b && result && is_difference && *a >= 0 && *a < less && less < kLargest &&
+            *result == *a - less) {
           const std::uint32_t line = own_place(places_of(program, op.function, k)).line;
           return fmt::format(
               "; the position comes from {} - {}, which is below zero (line {}; if unsigned, very large), by "
               "lines {}",
               *a, less, line, line);
         }
-      } else if (!chooses && i.opcode != "mul" && i.opcode != "mad" && i.opcode != "shl" && i.opcode != "cvt" &&
-                 i.opcode != "cvta") {
+      } else if (!chooses && i.opcode != "mul" && i.opcode != "mad" && i.opcode != "shl" &&
+                 i.opcode != "cvt" && i.opcode != "cvta") {
         continue;
       }
       for (const Operand& from : std::span(o).subspan(1))

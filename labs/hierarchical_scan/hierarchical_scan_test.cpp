@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <cmath>
 #include <set>
+#include <string>
 
 #include "hierarchical_scan/baseline.hpp"
 #include "hierarchical_scan/lab.hpp"
@@ -164,6 +165,14 @@ TEST(Check, TellsWhatTheCarryHolds) {
         t, kTile, op, kind, [&](std::uint64_t) { return 0; }, op);
     EXPECT_TRUE(says(t, "from element 2048 on the scan starts again"));
     spoil(
+        t, kTile, op, kind, [&](std::uint64_t i) { return i < kTile ? 0 : fold(0, i - kTile); }, op);
+    EXPECT_TRUE(
+        says(t, "the tile at element 2048 has none, and each one after it has that of the tile before"));
+    const std::uint64_t last = (items.size() - 1) / kTile * kTile;
+    spoil(
+        t, kTile, op, kind, [&](std::uint64_t i) { return i < last ? fold(0, i) : 0; }, op);
+    EXPECT_TRUE(says(t, "only the last tile, from element " + std::to_string(last) + " on, has no carry"));
+    spoil(
         t, kTile, op, kind, [&](std::uint64_t i) { return i == 0 ? 0 : fold(0, i + kTile); }, op);
     EXPECT_TRUE(says(t, "the scan of the sums must be exclusive"));
     spoil(
@@ -234,12 +243,12 @@ TEST(Check, TellsTheBorderOfATile) {
         op);
     EXPECT_TRUE(says(t, "one tile late"));
   }
-  // Of two tiles, the second has no carry in either case.
+  // Of two tiles, the second has no carry in either case: further cases decide.
   Tried t = tried("inclusive_sum_i32_n4096_random");
   spoil(
       t, kTile, op, Kind::inclusive, [](std::uint64_t) { return 0; }, op);
-  EXPECT_FALSE(says(t, "one tile late"));
-  EXPECT_TRUE(says(t, "the scan starts again"));
+  for (const char* way : {"one tile late", "the scan starts again", "only the last tile"})
+    EXPECT_TRUE(says(t, way));
 }
 
 TEST(Check, TellsALookBackThatStopsAmongItemsThatAreMostlyEqual) {

@@ -129,10 +129,20 @@ struct Facts {
     }
     return true;
   }
-  // Whether there is a third tile, and it has the carry of the second.
+  // Whether the third tile, which begins at `third`, has the carry of the second.
   bool has_late_carry(std::uint64_t third) const {
     const Value carry = fold(0, first);
     return third < items.size() && matches(third, [&](Value local) { return op(carry, local); });
+  }
+  // Whether the tile of the first wrong element has no carry.
+  bool starts_again() const {
+    const bool is_far = std::is_floating_point_v<Value> && is_sum() && c.pattern == Pattern::high_bits;
+    return (is_telling() || is_far) && first > 0 && goes_on_from(op.identity());
+  }
+  bool is_last_tile() const { return first % kTile == 0 && items.size() - first <= kTile; }
+  // Whether what is on the left of the first wrong element is one tile, or what a tile of sums scans.
+  bool is_second() const {
+    return std::has_single_bit(first) && !(is_last_tile() && first > kTile && first < kTwoLevelItems);
   }
   // The smallest tile size for which `fits` holds, or 0 if there is none. If items are equal or 0, it must be
   // the only one.
@@ -184,20 +194,28 @@ std::string added_instead_of_op(const Facts<Op>& f) {
   return "";
 }
 
-// Each tile has the carry of the one before it: the second tile has none, and the third that of the second.
-// Two tiles look like tiles without carries, and are said to be such.
+// Each tile has the carry of the one before it: the second tile has none, and the third that of the second. Of
+// two tiles, the second may also be one of many without a carry, or the last one.
 std::string carry_too_late(const auto& f) {
-  const bool is_second = std::has_single_bit(f.first) && f.first >= 32 && f.goes_on_from(f.op.identity());
-  if (!f.is_telling() || !is_second || !f.has_late_carry(2 * f.first)) return "";
+  if (!f.starts_again() || !f.is_second() || (2 * f.first < f.items.size() && !f.has_late_carry(2 * f.first)))
+    return "";
   return fmt::format(
       "the carries are one tile late: the tile at element {} has none, and each one after it has that of the "
       "tile before it",
       f.first);
 }
 
+std::string last_tile_on_its_own(const auto& f) {
+  if (!f.starts_again() || !f.is_last_tile()) return "";
+  return fmt::format(
+      "only the last tile, from element {} on, has no carry: the total of the items left of it is not "
+      "combined "
+      "into it. Is its number left out?",
+      f.first);
+}
+
 std::string tile_on_its_own(const auto& f) {
-  if (!(f.is_telling() && f.first > 0 && f.goes_on_from(f.op.identity()))) return "";
-  if (f.has_late_carry(2 * f.first)) return "";
+  if (!f.starts_again() || !f.is_second() || f.has_late_carry(2 * f.first)) return "";
   return fmt::format(
       "from element {} on the scan starts again: the total of the items left of the tile is not "
       "combined into it",
@@ -325,9 +343,10 @@ constexpr Rule<Facts<Op>> kRules[] = {
     {"other_kind", other_kind<Op>},
     {"added_instead_of_op", added_instead_of_op<Op>},
     {"tile_on_its_own", tile_on_its_own<Facts<Op>>},
+    {"carry_too_late", carry_too_late<Facts<Op>>},
+    {"last_tile_on_its_own", last_tile_on_its_own<Facts<Op>>},
     {"wrong_side", wrong_side<Facts<Op>>},
     {"last_items_lost", last_items_lost<Facts<Op>>},
-    {"carry_too_late", carry_too_late<Facts<Op>>},
     {"carry_too_early", carry_too_early<Facts<Op>>},
     {"own_tile_in_prefix", own_tile_in_prefix<Facts<Op>>},
     {"own_sum_for_prefix", own_sum_for_prefix<Facts<Op>>},

@@ -54,7 +54,7 @@ struct PlanOptions {
 constexpr int kFailuresShown = 3;
 // The limit if several mistakes explain all failed cases, because further ones may decide
 // (lab/diagnosis.hpp).
-constexpr int kFailuresToDecide = 12;
+constexpr int kFailuresToDecide = 24;
 // If a lab marks no case with kChecks, this many cases of up to this many items are chosen.
 constexpr std::size_t kCheckedCases = 4;
 constexpr std::uint64_t kCheckedItems = std::uint64_t{1} << 16;

@@ -223,8 +223,8 @@ class Collector {
     const bool no_output = evidence_.failed.empty() && hides_output(deciding_record(evidence_.cases));
     if (c.n > 0) ++n_failed_with_items_, wrong_.push_back(c.n);
     return n_failed() < kFailuresShown ||
-           (n_failed() < kFailuresToDecide &&
-            (no_output || n_failed_with_items_ == 0 || lab::is_ambiguous(failed_cases(evidence_))));
+           (n_failed() < kFailuresForItems && (no_output || n_failed_with_items_ == 0)) ||
+           (n_failed() < kFailuresToDecide && lab::is_ambiguous(failed_cases(evidence_)));
   }
 
   void keep_worst(const lab::SimReport& report, const lab::Ideal& ideal) {

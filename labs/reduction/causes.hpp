@@ -184,40 +184,30 @@ Value tree(std::vector<Value>& values, std::size_t last, Round round) {
   return values[0];
 }
 
-// x += op(x, y) in every round, with partners that are first 1 apart or first half a block apart.
+// x += op(x, y) or x = op(x, op(x, y)) in every round, with partners first 1 apart or first half a block apart.
 template <typename F>
-std::string added_to_own_value(const F& f) {
+std::string one_side_twice(const F& f) {
   using Value = typename F::Value;
-  if (f.c.n > (1 << 16)) return "";
-  const auto round = [&](Value a, Value b) {
-    if constexpr (std::is_integral_v<Value>) return lab::wrapping_add(a, f.op(a, b));
-    return a + f.op(a, b);
-  };
-  for (std::size_t block = 32; block <= 1024; block *= 2) {
-    for (const bool is_near : {false, true}) {
-      const Value value = by_blocks(f, block, [&](auto& values, std::size_t) {
-        for (std::size_t k = 1; k < block; k *= 2) {
-          const std::size_t stride = is_near ? k : block / 2 / k, step = is_near ? 2 * k : 1;
-          for (std::size_t i = 0; i < (is_near ? block : stride); i += step)
-            values[i] = round(values[i], values[i + stride]);
+  for (std::size_t way = 0; way < 24 && f.c.n <= (1 << 16); ++way) {
+    const std::size_t block = std::size_t{32} << way / 4;
+    const bool is_near = way % 4 < 2, adds = way % 2 == 0;
+    const Value value = by_blocks(f, block, [&](auto& values, std::size_t) {
+      for (std::size_t k = 1; k < block; k *= 2) {
+        const std::size_t stride = is_near ? k : block / 2 / k, step = is_near ? 2 * k : 1;
+        for (std::size_t i = 0; i < (is_near ? block : stride); i += step) {
+          const Value own = values[i], result = f.op(own, values[i + stride]);
+          values[i] = adds ? Sum<Value>{}(own, result) : f.op(own, result);
         }
-        return values[0];
-      });
-      const bool is_telling =
-          f.id() == OpId::sum || f.id() == OpId::mean ? has_telling_items(f) : value != Value{};
-      if (is_telling && explains(f, value))
-        return "in every round of the tree, the result is added to the thread's own value, as in x += op(x, "
-               "y): a round is x = op(x, y)";
-    }
+      }
+      return values[0];
+    });
+    const bool is_sum = f.id() == OpId::sum || f.id() == OpId::mean;
+    if ((is_sum ? has_telling_items(f) : value != Value{}) && explains(f, value))
+      return "in every round of the tree, the thread's own value is combined twice, as in x += op(x, y): a "
+             "round "
+             "is x = op(x, y)";
   }
   return "";
-}
-
-std::string partner_twice(const auto& f) {
-  const auto round = [&](auto a, auto b, std::size_t) { return f.op(f.op(a, b), b); };
-  if (block_that_gives(f, 32, 1024, [&](auto& values, std::size_t) { return tree(values, 1, round); }) == 0)
-    return "";
-  return "in every round of the tree, the partner's value is combined twice: a round is x = op(x, y)";
 }
 
 // What is left over at the end of the array, such as fewer items than a vector or a block has, is in the share
@@ -425,8 +415,7 @@ constexpr Rule<Facts<T, Op>> kRules[] = {
     {"sum_in_32_bits", sum_in_32_bits<T, Op>},
     {"added_instead_of_op", added_instead_of_op<T, Op>},
     {"lane_0_combined_itself", lane_0_combined_itself<Facts<T, Op>>},
-    {"added_to_own_value", added_to_own_value<Facts<T, Op>>},
-    {"partner_twice", partner_twice<Facts<T, Op>>},
+    {"one_side_twice", one_side_twice<Facts<T, Op>>},
     {"end_in_every_share", end_in_every_share<Facts<T, Op>>},
     {"round_left_out", round_left_out<Facts<T, Op>>},
     {"first_block_repeated", first_block_repeated<Facts<T, Op>>},

@@ -160,15 +160,11 @@ TEST(Check, TellsAValueCombinedTwiceInEachRound) {
   for (const char* name : {"sum_i32_n1_random", "sum_i32_n255_random"}) {
     Tried t = tried(name);
     output<std::int32_t>(t) = tree_of(t.input<std::int32_t>(), 0, own);
-    EXPECT_TRUE(says(t, "added to the thread's own value"));
+    EXPECT_TRUE(says(t, "the thread's own value is combined twice"));
   }
-  Tried t = tried("sum_i32_n255_random");
-  const auto items = t.input<std::int32_t>();
-  output<std::int32_t>(t) = tree_of(items, 0, [](auto a, auto b) { return a + 2 * b; });
-  EXPECT_TRUE(says(t, "the partner's value is combined twice"));
-  t = tried("product_i32_n0_random");
+  Tried t = tried("product_i32_n0_random");
   output<std::int32_t>(t) = tree_of({}, 1, [](auto a, auto b) { return a + a * b; });
-  EXPECT_TRUE(says(t, "added to the thread's own value"));
+  EXPECT_TRUE(says(t, "the thread's own value is combined twice"));
 }
 
 TEST(Check, TellsAnEndThatEveryThreadCombines) {

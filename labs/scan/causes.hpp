@@ -314,6 +314,21 @@ enum class Prefix {
   alone                // no item of the part itself is combined with it, but for each result's own item
 };
 
+constexpr const char* kPrefixTexts[] = {
+    "the prefix of each part of a row includes the part itself: the totals of the parts must be scanned "
+    "exclusively",
+    "lane 0 of every warp but a block's first keeps its own value in its exclusive result: lane 0 is where "
+    "threadIdx.x % 32 is 0, not only where threadIdx.x is",
+    "the prefix holds only the first lane's items of each warp before: the inclusive result of the last lane "
+    "is "
+    "a warp's total",
+    "the prefix lacks the last lane's items of each warp before: the inclusive result of the last lane is a "
+    "warp's total",
+    "each result lacks the items before it in its part of {} items: combine each item with what is before "
+    "it, "
+    "before going on to the next one",
+};
+
 // (If a row is one part that includes itself, root_not_identity says so.)
 template <Prefix kPrefix, typename Op>
 std::string wrong_prefix(const Facts<Op>& f) {
@@ -350,27 +365,8 @@ std::string wrong_prefix(const Facts<Op>& f) {
                                                                            : k));
       });
     });
-    if (!f.gives(other)) continue;
-    switch (kPrefix) {
-      case Prefix::with_own:
-        return "the prefix of each part of a row includes the part itself: the totals of the parts must be "
-               "scanned exclusively";
-      case Prefix::with_own_at_lane_0:
-        return "lane 0 of every warp but a block's first keeps its own value in its exclusive result: lane 0 "
-               "is where threadIdx.x % 32 is 0, not only where threadIdx.x is";
-      case Prefix::of_first_lanes:
-        return "the prefix holds only the first lane's items of each warp before: the inclusive result of "
-               "the "
-               "last lane is a warp's total";
-      case Prefix::without_last_lanes:
-        return "the prefix lacks the last lane's items of each warp before: the inclusive result of the last "
-               "lane is a warp's total";
-      case Prefix::alone:
-        return fmt::format(
-            "each result lacks the items before it in its part of {} items: combine each item "
-            "with what is before it, before going on to the next one",
-            part);
-    }
+    if (f.gives(other))
+      return fmt::format(fmt::runtime(kPrefixTexts[static_cast<std::size_t>(kPrefix)]), part);
   }
   return "";
 }

@@ -52,9 +52,9 @@ struct PlanOptions {
 
 // Correctness stops after this many failed cases.
 constexpr int kFailuresShown = 3;
-// The limit if several mistakes explain all failed cases, because further ones may decide
-// (lab/diagnosis.hpp).
-constexpr int kFailuresToDecide = 24;
+// The limits if none of these had an output, or items; and if several mistakes explain all of them, because
+// further ones may decide (lab/diagnosis.hpp).
+constexpr int kFailuresForItems = 12, kFailuresToDecide = 24;
 // If a lab marks no case with kChecks, this many cases of up to this many items are chosen.
 constexpr std::size_t kCheckedCases = 4;
 constexpr std::uint64_t kCheckedItems = std::uint64_t{1} << 16;

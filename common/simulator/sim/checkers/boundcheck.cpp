@@ -144,11 +144,11 @@ void Boundcheck::look(Warp& w, const MicroOp& op, const LaneAccess& a, const Pro
     f->object = at >= begin ? fmt::format("{}, element {} of {}", name, (at - begin) / bytes, n)
                             : fmt::format("{}, {} element(s) before its start", name,
                                           (begin - at + bytes - 1) / bytes);
-    const std::string negative = describe_negative_index(w, op, lane);
+    const std::string stray = describe_stray_index(w, op, lane);
     f->message = fmt::format("{} {} {} at {}, which is {}{}", describe_thread(f->thread),
                              op.kind == OpKind::store ? "writes" : "accesses", f->object, one_line(f->where),
                              describe_address(*program_, arena_, at, op.width),
-                             negative.empty() ? describe_index(*program_, *launch_, arena_, op) : negative);
+                             stray.empty() ? describe_index(*program_, *launch_, arena_, op) : stray);
   }
 }
 

@@ -85,9 +85,9 @@ Finding diagnose(const Program& program, const LaunchRequest& launch, const Grid
   const bool strays = f.kind.starts_with("out-of-bounds") && o.op != nullptr;
   f.message = fmt::format("{} at {}: {}{}{}{}", describe_thread(o.thread), one_line(o.where), o.text,
                           f.object.empty() ? "" : ": ", f.object,
-                          !strays                    ? ""
-                          : o.negative_index.empty() ? describe_index(program, launch, arena, *o.op)
-                                                     : o.negative_index);
+                          !strays                 ? ""
+                          : o.stray_index.empty() ? describe_index(program, launch, arena, *o.op)
+                                                  : o.stray_index);
   return f;
 }
 

@@ -198,7 +198,7 @@ void record_fault(Shared& shared, const DeviceFault& fault, const Block& block, 
   o.lanes = fault.lanes;
   o.where.clear();
   o.op = nullptr;
-  o.negative_index.clear();
+  o.stray_index.clear();
   std::copy_n(block.index, 3, o.thread.block);
   for (const Warp& w : block.warps) {
     if (&w != worker.launch_warp || w.current == nullptr) continue;
@@ -207,7 +207,7 @@ void record_fault(Shared& shared, const DeviceFault& fault, const Block& block, 
     const std::uint32_t lane =
         fault.lanes == 0 ? 0 : static_cast<std::uint32_t>(std::countr_zero(fault.lanes));
     if (fault.fault == Fault::illegal_address)
-      o.negative_index = describe_negative_index(w, *w.current, static_cast<int>(lane));
+      o.stray_index = describe_stray_index(w, *w.current, static_cast<int>(lane));
     const std::uint32_t thread = w.number * kLanes + lane;
     const Dim3& size = worker.launch->block;
     o.thread.thread[0] = thread % size.x;

@@ -42,7 +42,7 @@ struct GridOutcome {
   std::uint64_t address = 0;
   std::uint32_t lanes = 0;
   const MicroOp* op = nullptr;  // the op at fault, or nullptr
-  std::string negative_index;   // as describe_negative_index says
+  std::string stray_index;      // as describe_stray_index says
   bool out_of_time = false;     // of a launch_timeout: the watchdog's limit; else the launch would never end
   Counters counters;
   UnitClocks busiest_block{};              // for each unit, of the block that needs it longest

@@ -146,22 +146,48 @@ std::string describe_index(const Program& program, const LaunchRequest& launch, 
                      lines.empty() ? "" : fmt::format(", by lines {}", fmt::join(lines, ", ")));
 }
 
-std::string describe_negative_index(const Warp& w, const MicroOp& op, int lane) {
+namespace {
+
+// The value of an operand in a lane, if it is a number or a register that one of the function's ops has set.
+std::optional<std::int64_t> value_of(const Warp& w, std::uint16_t function, int lane, const Operand& o) {
+  if (o.kind == Operand::Kind::integer) return o.integer;
+  for (const MicroOp& one : w.program->ops) {
+    if (o.kind != Operand::Kind::reg || one.function != function || !one.counted || one.n_dst != 1 ||
+        one.pred_dst != 0)
+      continue;
+    const auto& set = w.program->functions[function].source->instructions[one.ptx_index].operands;
+    if (set.empty() || set[0].kind != Operand::Kind::reg || set[0].index != o.index) continue;
+    if (one.wide_dst == 0) return static_cast<std::int32_t>(w.slot<std::uint32_t>(one.dst[0])[lane]);
+    return static_cast<std::int64_t>(w.slot<std::uint64_t>(one.dst[0])[lane]);
+  }
+  return std::nullopt;
+}
+
+// Whether the operand is the index of a thread in the grid, computed from both its index in the block and that of
+// the block; `parts`: 1 and 2, as far as they were found. No constant is added to it, and no loop changes it.
+bool is_thread_index(const ptx::Function& f, const Operand& o, const ptx::Instruction& user,
+                     unsigned& parts) {
+  if (o.kind == Operand::Kind::special)
+    parts |= o.name.starts_with("%tid") ? 1u : o.name.starts_with("%ctaid") ? 2u : 0u;
+  if (o.kind != Operand::Kind::reg) return true;
+  const auto sets = [&](const ptx::Instruction& i) {
+    return !i.operands.empty() && defines(i.operands[0], o.index);
+  };
+  const auto set = std::ranges::find_if(f.instructions, sets);
+  const std::set<std::string_view> linear{"mov", "cvt", "add", "or", "mul", "mad", "shl"};
+  return std::ranges::count_if(f.instructions, sets) == 1 && &*set < &user && linear.contains(set->opcode) &&
+         (set->opcode != "add" || set->operands[2].kind != Operand::Kind::integer) &&
+         std::ranges::all_of(std::span(set->operands).subspan(1),
+                             [&](const Operand& from) { return is_thread_index(f, from, *set, parts); });
+}
+
+}  // namespace
+
+std::string describe_stray_index(const Warp& w, const MicroOp& op, int lane) {
   constexpr std::int64_t kLargest = std::int64_t{1} << 32;  // larger numbers are addresses
   const Program& program = *w.program;
   const ptx::Function& f = *program.functions[op.function].source;
-  const auto value = [&](const Operand& o) -> std::optional<std::int64_t> {
-    if (o.kind == Operand::Kind::integer) return o.integer;
-    for (const MicroOp& one : program.ops) {
-      const auto& d = f.instructions[one.ptx_index].operands;
-      if (o.kind != Operand::Kind::reg || one.function != op.function || !one.counted || one.n_dst != 1 ||
-          one.pred_dst != 0 || d.empty() || d[0].kind != Operand::Kind::reg || d[0].index != o.index)
-        continue;
-      if (one.wide_dst == 0) return static_cast<std::int32_t>(w.slot<std::uint32_t>(one.dst[0])[lane]);
-      return static_cast<std::int64_t>(w.slot<std::uint64_t>(one.dst[0])[lane]);
-    }
-    return std::nullopt;
-  };
+  const auto value = [&](const Operand& o) { return value_of(w, op.function, lane, o); };
   std::vector<std::int32_t> registers;
   const auto follow = [&](std::int32_t reg) {
     if (reg >= 0 && std::ranges::find(registers, reg) == registers.end()) registers.push_back(reg);
@@ -177,7 +203,7 @@ std::string describe_negative_index(const Warp& w, const MicroOp& op, int lane) 
       const bool adds = i.opcode == "add", subtracts = i.opcode == "sub";
       if (adds || subtracts) {
         const auto a = value(o[1]), b = value(o[2]), result = value(o[0]);
-        const std::int64_t less = adds ? -b.value_or(0) : b.value_or(0);
+        const std::int64_t less = adds ? ~b.value_or(-1) + 1 : b.value_or(0);
         const bool is_difference = subtracts || o[2].kind == Operand::Kind::integer;
         if (a && b && result && is_difference && *a >= 0 && *a < less && less < kLargest &&
             *result == *a - less) {
@@ -193,6 +219,27 @@ std::string describe_negative_index(const Warp& w, const MicroOp& op, int lane) 
       }
       for (const Operand& from : std::span(o).subspan(1))
         if (from.kind == Operand::Kind::reg && (!chooses || value(from) == value(o[0]))) follow(from.index);
+    }
+  }
+  // if (index < n), n a parameter
+  for (std::uint32_t k = 0; k < f.instructions.size(); ++k) {
+    const ptx::Instruction& i = f.instructions[k];
+    for (const std::size_t side : {1u, 2u}) {
+      unsigned parts = 0;
+      if (i.opcode != "setp" || i.has("eq") || i.has("ne") ||
+          !is_thread_index(f, i.operands[side], i, parts) || parts != 3)
+        continue;
+      const Operand& limit = i.operands[3 - side];
+      const auto index = value(i.operands[side]), n = value(limit);
+      const bool is_parameter = std::ranges::any_of(f.instructions, [&](const ptx::Instruction& load) {
+        return load.opcode == "ld" && load.has("param") && limit.kind == Operand::Kind::reg &&
+               defines(load.operands[0], limit.index);
+      });
+      if (!is_parameter || !index || !n || *n < 0 || *index < *n) continue;
+      const std::uint32_t line = own_place(places_of(program, op.function, k)).line;
+      return fmt::format(
+          "; the position is one of a thread whose index, {}, is not below {} (line {}), by lines {}", *index,
+          *n, line, line);
     }
   }
   return "";

@@ -293,6 +293,15 @@ KERNEL(same_position_in_the_grid) {
   out[threadIdx.x] = in[threadIdx.x] + static_cast<int>(blockIdx.x);  // FAULT OTHER
 }
 
+// Not a matter of barriers: a neighbour's item is read from the array that is written.
+// EXPECT global-race
+// REASON should it read another array
+// LAUNCH 1 32
+KERNEL(neighbours_new_item) {
+  const unsigned i = blockIdx.x * blockDim.x + threadIdx.x;
+  out[i] = in[i] + (i > 0 ? out[i - 1] : 0);  // FAULT OTHER
+}
+
 // The array that holds the positions is named.
 // EXPECT global-race
 // REASON the position comes from s_rank (line

@@ -305,6 +305,11 @@ std::string Racecheck::reason_of(const CurrentAccess& h, int lane, std::uint64_t
                                   ? ""
                                   : two_ways_to(h.shadow.base + offset, one, two);
   if (!overlap.empty()) return overlap;
+  if (same_block && !h.shadow.shared && hazard == Hazard::read_write && program_->shared.empty() &&
+      std::ranges::none_of(program_->blocks, [](const BasicBlock& b) { return b.entry == Entry::barrier; }))
+    return "nothing orders them, and a barrier would order the threads of one block alone: should it read "
+           "another "
+           "array, which this launch does not write?";
   if (same_block) {
     return fmt::format("no barrier {}between them{}{}", same_warp ? "or __syncwarp() " : "",
                        same_warp ? ", and lanes of a warp need not run in step" : "",

@@ -372,17 +372,17 @@ std::string wrong_prefix(const Facts<Op>& f) {
 }
 
 // The two sweeps over a tree in which a row's items are the first leaves. Positions from `threads` on have no
-// thread; `keeps_left`: the down-sweep does not change the left children; `root`: what becomes the identity.
+// thread; `keeps_left`: the down-sweep does not change the left children.
 template <typename Op>
 std::vector<typename Op::Value> swept(const Facts<Op>& f, std::size_t leaves, std::size_t threads,
-                                      bool keeps_left, std::size_t root) {
+                                      bool keeps_left) {
   std::vector<typename Op::Value> other(f.c.n);
   rows_one_thread(f.c.n, f.row_length(), [&](std::size_t first, std::size_t length) {
     std::vector tree(std::max(leaves, length), f.op.identity());
     std::copy_n(f.in().begin() + static_cast<std::ptrdiff_t>(first), length, tree.begin());
     for (std::size_t half = 1; half < leaves; half *= 2)
       for (std::size_t k = 2 * half - 1; k < threads; k += 2 * half) tree[k] = f.op(tree[k - half], tree[k]);
-    if (root < threads) tree[root] = f.op.identity();
+    if (leaves <= threads) tree[leaves - 1] = f.op.identity();
     for (std::size_t half = std::bit_ceil(leaves) / 2; half > 0; half /= 2)
       for (std::size_t k = 2 * half - 1; k < threads; k += 2 * half) {
         const auto left = tree[k - half];
@@ -400,19 +400,10 @@ std::string left_child_keeps_its_sum(const Facts<Op>& f) {
   if (!is_blelloch(f.rung) || f.row_length() > (std::size_t{1} << 16)) return "";
   for (const std::size_t leaves :
        {std::bit_ceil(f.row_length()), std::bit_ceil(std::min<std::size_t>(f.row_length(), f.c.n))})
-    if (f.gives(swept(f, leaves, leaves, true, leaves - 1)))
+    if (f.gives(swept(f, leaves, leaves, true)))
       return "the left children keep the sums of the up-sweep: on the way down a left child must take its "
              "parent's value, all that is left of the node";
   return "";
-}
-
-template <typename Op>
-std::string first_leaf_for_root(const Facts<Op>& f) {
-  if (!is_blelloch(f.rung) || f.row_length() > (std::size_t{1} << 16) || f.row_length() < 2) return "";
-  const std::size_t leaves = std::bit_ceil(f.row_length());
-  return f.gives(swept(f, leaves, leaves, false, 0))
-             ? "op.identity() is stored at position 0: the root, which takes it, is the last leaf, leaves - 1"
-             : "";
 }
 
 // As many threads as a row has items, where that is no power of two: with a tree of so many leaves, or with a
@@ -421,12 +412,12 @@ template <typename Op>
 std::string no_power_of_two(const Facts<Op>& f) {
   const std::size_t items = f.row_length(), leaves = std::bit_ceil(items);
   if (!is_blelloch(f.rung) || items > (std::size_t{1} << 16) || leaves == items) return "";
-  if (f.gives(swept(f, items, items, false, items - 1)))
+  if (f.gives(swept(f, items, items, false)))
     return fmt::format(
         "the tree has {} leaves, as many as a row has items: the sweeps need a power of two, so launch "
         "leaves_for(row_length) threads",
         items);
-  if (f.gives(swept(f, leaves, items, false, leaves - 1)))
+  if (f.gives(swept(f, leaves, items, false)))
     return fmt::format(
         "the tree has {} leaves, but a block only {} threads, as many as a row has items: no thread works at "
         "the last positions, among them the root. Launch leaves_for(row_length) threads",
@@ -516,7 +507,6 @@ constexpr Rule<Facts<Op>> kRules[] = {
     {"first_item_kept", first_item_kept<Facts<Op>>},
     {"first_item_lost", first_item_lost<Op>},
     {"left_child_keeps_its_sum", left_child_keeps_its_sum<Op>},
-    {"first_leaf_for_root", first_leaf_for_root<Op>},
     {"no_power_of_two", no_power_of_two<Op>},
     {"zero_for_identity", zero_for_identity<Op>},
     {"head_forgotten", head_forgotten<Op>},

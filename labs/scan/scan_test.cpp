@@ -201,21 +201,6 @@ TEST(Check, TellsWhatIsWrongWithThePrefixOfAPart) {
   }
 }
 
-TEST(Check, TellsTheFirstLeafThatBecomesTheIdentityInsteadOfTheRoot) {
-  Tried t = tried("exclusive_sum_i32_n8_row8_random");
-  const auto in = t.input<std::int32_t>();
-  Items tree(in.begin(), in.end());
-  for (std::size_t half = 1; half < 8; half *= 2)
-    for (std::size_t k = 2 * half - 1; k < 8; k += 2 * half)
-      tree[k] = lab::wrapping_add(tree[k - half], tree[k]);
-  tree[0] = 0;
-  for (std::size_t half = 4; half > 0; half /= 2)
-    for (std::size_t k = 2 * half - 1; k < 8; k += 2 * half)
-      tree[k] = lab::wrapping_add(tree[k], std::exchange(tree[k - half], tree[k]));
-  std::ranges::copy(tree, t.output<std::int32_t>().begin());
-  EXPECT_TRUE(says(t, "is the last leaf", "blelloch"));
-}
-
 TEST(Check, TellsRowsThatWereNotKeptApartOrNotJoined) {
   Tried t = tried(kLongRows);
   const auto in = t.input<std::int32_t>();

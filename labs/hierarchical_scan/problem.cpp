@@ -194,8 +194,8 @@ std::string added_instead_of_op(const Facts<Op>& f) {
   return "";
 }
 
-// Each tile has the carry of the one before it: the second tile has none, and the third that of the second. Of
-// two tiles, the second may also be one of many without a carry, or the last one.
+// Each tile has the carry of the one before it: the second tile has none, and the third that of the second.
+// Of two tiles, the second may also be one of many without a carry, or the last one.
 std::string carry_too_late(const auto& f) {
   if (!f.starts_again() || !f.is_second() || (2 * f.first < f.items.size() && !f.has_late_carry(2 * f.first)))
     return "";

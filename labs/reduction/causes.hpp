@@ -184,7 +184,8 @@ Value tree(std::vector<Value>& values, std::size_t last, Round round) {
   return values[0];
 }
 
-// x += op(x, y) or x = op(x, op(x, y)) in every round, with partners first 1 apart or first half a block apart.
+// x += op(x, y) or x = op(x, op(x, y)) in every round, with partners first 1 apart or first half a block
+// apart.
 template <typename F>
 std::string one_side_twice(const F& f) {
   using Value = typename F::Value;
@@ -210,8 +211,8 @@ std::string one_side_twice(const F& f) {
   return "";
 }
 
-// What is left over at the end of the array, such as fewer items than a vector or a block has, is in the share
-// of every thread.
+// What is left over at the end of the array, such as fewer items than a vector or a block has, is in the
+// share of every thread.
 template <typename F>
 std::string end_in_every_share(const F& f) {
   using Value = typename F::Value;

@@ -163,8 +163,8 @@ std::optional<std::int64_t> value_of(const Warp& w, std::uint16_t function, int 
   return std::nullopt;
 }
 
-// Whether the operand is the index of a thread in the grid, computed from both its index in the block and that of
-// the block; `parts`: 1 and 2, as far as they were found. No constant is added to it, and no loop changes it.
+// Whether the operand is the index of a thread in the grid: computed from those of the thread in the
+// block and of the block (`parts`: 1 and 2, those found). No constant is added, and no loop changes it.
 bool is_thread_index(const ptx::Function& f, const Operand& o, const ptx::Instruction& user,
                      unsigned& parts) {
   if (o.kind == Operand::Kind::special)

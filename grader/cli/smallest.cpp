@@ -33,6 +33,7 @@ namespace {
 
 constexpr double kSecondsPerCase = 5;  // of processor time: these inputs are small
 constexpr int kMaxTasks = 3;           // for which `grade` searches by itself
+constexpr std::size_t kMaxLike = 3;    // failed cases of a task from which it begins
 
 constexpr const char* kSmallestFooter = R"(
 Runs the task's cases on the simulator, GPU or not, until one fails. Then it
@@ -116,15 +117,17 @@ void keep_wrong_case(const Layout& layout, const std::string& lab, const std::st
 std::string smallest_of(const Layout& layout, const lab::Problem& problem, TaskResult& result, bool solutions,
                         std::size_t max_lines) {
   const lab::Task* task = lab::find_task(problem.manifest(), result.id);
-  const auto failed = std::ranges::find_if(
-      result.cases, [](const CaseRecord& record) { return can_be_smaller(record.verdict); });
   // Where runs do not end, the search takes longer than a student waits for a grade.
-  if (task == nullptr || failed == result.cases.end() || failed->verdict == lab::Verdict::time_limit)
-    return "";
+  std::vector<lab::Case> failed;
+  for (const CaseRecord& record : result.cases) {
+    if (task == nullptr || !can_be_smaller(record.verdict)) continue;
+    if (record.verdict == lab::Verdict::time_limit) break;
+    if (const auto c = lab::find_case(problem, *task, record.name)) failed.push_back(*c);
+  }
+  if (failed.empty()) return "";
   const std::string id(problem.manifest().id);
-  const auto like = lab::find_case(problem, *task, failed->name);
   const auto program = runner_of(layout, id, solutions);
-  if (!like || !program) return "";
+  if (!program) return "";
   std::vector<lab::FailedCase> all_failed;
   for (const CaseRecord& record : result.cases)
     if (record.failure && record.failure->mismatch)
@@ -132,7 +135,10 @@ std::string smallest_of(const Layout& layout, const lab::Problem& problem, TaskR
   const auto runner = runner_for(layout, *program, id, solutions);
   Progress progress;
   progress.begin("Looking for a small input that fails", 0);
-  const auto found = find_smallest(problem, *task, *like, *runner, {}, all_failed);
+  // Not every case fails with every order of the blocks.
+  std::optional<SmallestFailure> found;
+  for (std::size_t k = 0; k < std::min(failed.size(), kMaxLike) && !found; ++k)
+    found = find_smallest(problem, *task, failed[k], *runner, {}, all_failed);
   const CaseRecord* deciding = deciding_record(result.cases);
   const lab::Failure* failure = deciding != nullptr && deciding->failure ? &*deciding->failure : nullptr;
   if (!found) return "";

@@ -12,7 +12,7 @@ namespace {
 using lab::Case;
 using lab::Verdict;
 
-constexpr std::uint64_t kMaxTraced = 4096;
+constexpr std::uint64_t kMaxTraced = 8192;  // two tiles of the longest that a lab has
 
 class Search {
  public:

@@ -264,29 +264,33 @@ TEST(SmallestText, NamesTheArrayThatHoldsTheRightResults) {
   EXPECT_THAT(smallest_text(kProblem, kTask, found, ""), Not(HasSubstr("d_scratch holds")));
 }
 
-TEST(SmallestText, BlamesStartsThatFallAndNoFlags) {
-  auto found = found_where(has_three_items);
+// The right place of item 0 is 5.
+class PlacesProblem : public CopyProblem {
+ public:
+  std::optional<lab::WrongStore> wrong_store(const lab::Task&, const Case&, std::span<const lab::HostBuffer>,
+                                             const lab::TracedRun& run) const override {
+    return run.differs("d_places", std::vector<std::uint64_t>{5}, "reason");
+  }
+};
+
+TEST(SmallestText, NamesTheFirstWrongStoreBeforeTheOutput) {
+  const PlacesProblem problem;
+  auto found = found_where(has_three_items, CopyProblem::make(0, 1000), problem);
   found.is_traced = true;
   found.trace_is_right = false;
-  const auto text = [&](const std::vector<int>& values, const std::string& array) {
-    std::string contents, writes;
-    for (std::size_t i = 0; i < values.size(); ++i) {
-      const std::string word = fmt::format("{:02x}000000", values[i]);
-      contents += word;
-      writes += fmt::format(R"({}[{}, 0, {}, 32, [], "{}", []])", i == 0 ? "" : ", ", i, i, word);
-    }
-    found.outcome.sim_report = fmt::format(
-        R"json({{"findings": [], "launches": [{{"kernel": "void fake::k00(int*)"}}], "trace": {{"rows": [
-          {{"launch": 0, "block": null, "after": "launch", "object": "d_places", "width": 4,
-           "contents": "{}", "writes": [{}]}}]}}}})json",
-        contents, writes);
-    return smallest_text(kProblem, kTask, found, "", 12,
-                         "race: the position comes from " + array + " (line 7)");
+  const auto text = [&](const std::string& writes) {
+    std::string report = report_with(writes);
+    replace_all(report, "d_out", "d_places");
+    found.outcome.sim_report = report;
+    std::string shown = smallest_text(problem, kTask, found, "", 12, "a cause");
+    replace_all(shown, "\n  ", " ");
+    return shown;
   };
-  EXPECT_THAT(text({0, 10, 3, 4, 5, 6}, "d_places"),
-              HasSubstr("d_places[2] is 3, less than d_places[1] = 10"));
-  EXPECT_THAT(text({0, 1, 0, 1, 0, 1}, "d_places"), Not(HasSubstr("less than")));
-  EXPECT_THAT(text({0, 10, 3, 4, 5, 6}, "d_starts"), Not(HasSubstr("less than")));
+  EXPECT_THAT(text(R"([0, 0, 4, 32, [], "07000000"])"),
+              HasSubstr("d_places[0] is 7, stored by thread 4 of block 0 in line 32; right is 5: reason."));
+  EXPECT_THAT(text(R"([0, 0, 4, 32, [], "05000000"], [0, 0, 4, 33, [], "07000000"])"),
+              HasSubstr("which line 32 had stored, was overwritten"));
+  EXPECT_THAT(text(R"([0, 0, 4, 32, [], "05000000"])"), Not(HasSubstr("reason")));
 }
 
 // As CopyProblem, but each of eight ranks has the output.

@@ -6,7 +6,6 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
-#include <cstdlib>
 #include <iterator>
 #include <map>
 #include <optional>
@@ -26,6 +25,7 @@ namespace {
 constexpr std::size_t kColumns = 80;
 constexpr std::uint64_t kMaxRows = 16, kFewRows = 6;  // of the table; a part of longer arrays is shown
 constexpr std::size_t kMaxSources = 4;                // of a stored value
+constexpr std::uint64_t kColumnsOfTrace = 1 << 17;    // elements of an array
 constexpr std::size_t kFewNames = 5;                  // of operators or types that tell something
 constexpr int kMaxCopies = 3;                         // that are followed from a wrong value
 
@@ -258,10 +258,11 @@ std::string first_wrong_store(const TraceView& view, const Data& data,
   // Atomic operations change elements, too, and the trace does not know what each of them stored.
   if (first.store->value != data.element(actual, index)) return "";
   std::string out = fmt::format(
-      "The first wrong value: in step {}{}, thread {} of block {} stores {} in {}[{}]; right is {}.",
+      "The first wrong value: in step {}{}, thread {} of block {} stores {} in {}[{}]; {}.",
       first.step->number, first.store->line == 0 ? "" : fmt::format(", line {}", first.store->line),
       first.store->thread, first.store->block, data.element(actual, index), actual.spec.name, index,
-      data.element(data.expected[buffer], index));
+      is_untouched(data.expected[buffer], index) ? "nothing belongs there"
+                                                 : "right is " + data.element(data.expected[buffer], index));
   // A value that was only copied is followed to where it was computed.
   for (int k = 0; k < max_copies; ++k) {
     out += computed_from(*first.store);
@@ -305,27 +306,62 @@ std::string right_elsewhere(const TraceView& view, const Data& data,
   return "";
 }
 
-// The first entry of an array from which positions come, as the known cause says, that is less than the one
-// before; or the first of all, if it is not 0 and a position is past the end. Flags and ranks, which fall
-// often, are no starts.
-std::string first_wrong_position(const TraceView& view, const std::string& known) {
-  for (const auto& [name, values] : last_values(view)) {
-    if (!has(known, " " + name + " (line ")) continue;
-    std::string found;
-    std::uint64_t before = 0, before_at = 0, n_falls = 0;
-    for (const auto& [at, text] : values) {
-      const std::uint64_t value = std::strtoull(text.c_str(), nullptr, 10);
-      if (at == 0 && value != 0 && has(known, "(past its end)"))
-        return fmt::format("{}[0] is {}, not 0: nothing stands before the first item", name, value);
-      if (value < before && n_falls++ == 0)
-        found =
-            fmt::format("{0}[{1}] is {2}, less than {0}[{3}] = {4}: what computes {0} is wrong from there on",
-                        name, at, value, before_at, before);
-      before = value, before_at = at;
+// The stores of a trace as a lab's rules see them, and those of the trace.
+struct Traced {
+  lab::TracedRun run;
+  std::vector<const TraceStore*> stores;
+
+  explicit Traced(const TraceView& view) {
+    std::vector<const TraceTable*> tables;
+    for (const TraceTable& table : view.tables) tables.push_back(&table);
+    std::ranges::stable_sort(tables, {}, &TraceTable::launch);
+    for (const TraceTable* table : tables) {
+      for (const TraceStep& step : table->steps)
+        for (const auto* list : {&step.stores, &step.repeated})
+          for (const TraceStore& store : *list) add(*table, step, store);
+      run.n_launches = table->launch + 1;
     }
-    if (n_falls > 0 && 4 * n_falls < values.size()) return found;
+    run.fault = view.fault;
   }
-  return "";
+
+ private:
+  void add(const TraceTable& table, const TraceStep& step, const TraceStore& store) {
+    if (store.value.empty() || step.after == "start") return;
+    lab::TracedStore& to = run.stores.emplace_back(
+        lab::TracedStore{step.base, store.element, store.bits, store.block, table.launch, store.thread});
+    for (const TraceSource& source : store.from) to.from.emplace_back(source.array, source.element);
+    stores.push_back(&store);
+  }
+};
+
+// The first store that is wrong, of those between the inputs and the outputs.
+std::string first_wrong_between(const TraceView& view, const lab::Task& task, const Data& data) {
+  const Traced traced(view);
+  const auto wrong = data.problem.wrong_store(task, data.c, data.inputs, traced.run);
+  if (!wrong) return "";
+  const lab::TracedStore& at = *wrong->store;
+  const auto number = static_cast<std::size_t>(wrong->store - traced.run.stores.data());
+  const TraceStore& store = *traced.stores[number];
+  const std::string line = store.line == 0 ? "" : fmt::format(" in line {}", store.line);
+  if (wrong->is_place)
+    return fmt::format(
+        "Wrong position: thread {} of block {} stores {} in {}[{}]{}{} {}.", at.thread, at.block, store.value,
+        at.array, at.element, line,
+        wrong->right == at.element ? "," : fmt::format("; right is {}[{}]:", at.array, wrong->right),
+        wrong->why);
+  std::string out = fmt::format("Wrong before the output: {}[{}] is {}, stored by thread {} of block {}{}",
+                                at.array, at.element, at.value, at.thread, at.block, line);
+  // A word with several parts: `why` says which one is wrong.
+  if (wrong->right == at.value) return fmt::format("{}: {}.", out, wrong->why);
+  out += fmt::format("; right is {}: {}.", wrong->right, wrong->why);
+  for (std::size_t k = number; k-- > 0;) {
+    const lab::TracedStore& before = traced.run.stores[k];
+    if (before.array != at.array || before.element != at.element) continue;
+    if (before.value != wrong->right) break;
+    return out + fmt::format(" The right value, which line {} had stored, was overwritten.",
+                             traced.stores[k]->line);
+  }
+  return out + computed_from(store);
 }
 
 // By which property wrong and right cases differ: the type, the operator, or the kind of a scan.
@@ -372,9 +408,8 @@ std::string smallest_text(const lab::Problem& problem, const lab::Task& task, co
           ? line(fmt::format("{}: {}", is_confirmed(failure) ? "confirmed cause" : "likely cause", cause))
           : "";
   if (found.is_traced && !found.trace_is_right) {
-    const TraceView view =
-        trace_view(problem, task, c, found.outcome.sim_report, std::max<std::uint64_t>(c.n, 64));
-    why += line(first_wrong_position(view, known)) + line(right_elsewhere(view, data, failure.mismatch));
+    const TraceView view = trace_view(problem, task, c, found.outcome.sim_report, kColumnsOfTrace);
+    why += line(first_wrong_between(view, task, data)) + line(right_elsewhere(view, data, failure.mismatch));
     if (!data.actual.empty() && (whole || (why.empty() && with_cause)))
       why += first_wrong_store(view, data, failure.mismatch, whole ? kMaxCopies : 1);
   }

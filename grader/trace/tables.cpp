@@ -174,6 +174,10 @@ class ViewBuilder {
                        static_cast<std::uint32_t>(at(w, 3)),
                        {},
                        value_of(row.array, w, 5)};
+      if (w.size() > 5 && w[5].is_string()) {
+        const auto bytes = bytes_of_hex(w[5].get<std::string>());
+        std::memcpy(&store.bits, bytes.data(), std::min(bytes.size(), sizeof store.bits));
+      }
       known_.emplace(row.array, row.owner, store.element);
       if (store.element < row.first || store.element >= row.first + columns_) continue;
       if (w.size() > 4 && w[4].is_array()) {

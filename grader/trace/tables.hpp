@@ -34,6 +34,7 @@ struct TraceStore {
   std::uint32_t thread = 0, line = 0;
   std::vector<TraceSource> from;  // the elements that the value was computed from
   std::string value;              // "" if it is not known
+  std::uint64_t bits = 0;         // of the value
 };
 
 // The accesses of one warp at one source line in a step.

@@ -3,6 +3,7 @@
 //   build/labs/compaction_test --gtest_filter='fused.*'
 // Each task is a suite, each case a test (public_tests.hpp lists the environment variables). The tests below
 // need no kernel: they test the lab's own checks and baselines.
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -135,6 +136,37 @@ TEST(Check, NamesTheLikelyReasonOfAWrongCount) {
   EXPECT_TRUE(says(t, "the last, partial block was left out"));
   count_of(t) = 1000 - 768;
   EXPECT_TRUE(says(t, "the last block's total is not the array's"));
+}
+
+// The first wrong store of a traced run: its array, element and right value, or "none".
+std::string wrong_in(Tried& t, std::string_view task_id, const lab::TracedRun& run) {
+  const auto wrong = problem().wrong_store(task(task_id), t.c, t.inputs, run);
+  return wrong ? fmt::format("{}[{}] {}", wrong->store->array, wrong->store->element, wrong->right) : "none";
+}
+
+TEST(WrongStores, AreFoundInFlagsAndPositions) {
+  Tried t = tried("is_positive_i32_n2_all");
+  lab::TracedRun run{{{"d_flags", 0, 1}, {"d_flags", 1, 1}, {"d_positions", 1, 0, 0, 1}}, 3};
+  EXPECT_EQ(wrong_in(t, "three_kernels", run), "none") << "the scan may go on";
+  run.fault = "thread 1 of block 0 writes d_out, element 0 of 2";
+  EXPECT_EQ(wrong_in(t, "three_kernels", run), "d_positions[1] 1");
+  run.stores[2].value = 1;
+  EXPECT_EQ(wrong_in(t, "three_kernels", run), "none");
+  run.stores[1].value = 0;
+  EXPECT_EQ(wrong_in(t, "three_kernels", run), "d_flags[1] 1");
+}
+
+TEST(WrongStores, AreFoundInStatusesAndItemsThatAreTakenTwice) {
+  constexpr Index kStatus = Index{2} << 62;
+  Tried t = tried("is_positive_i32_n4099_all");
+  lab::TracedRun run{{{"d_spare", 3, 0}, {"d_spare", 1, kStatus + 2048}, {"d_spare", 2, kStatus + 2048, 1}},
+                     2};
+  EXPECT_EQ(wrong_in(t, "single_pass", run), fmt::format("d_spare[2] {}", kStatus + 2048));
+  run.stores[2].value += 2048;
+  EXPECT_EQ(wrong_in(t, "single_pass", run), "none");
+  run.stores.push_back({"d_out", 7, 1, 0, 1, 7, {{"d_in", 7}}});
+  run.stores.push_back({"d_out", 8, 1, 0, 1, 9, {{"d_in", 7}}});
+  EXPECT_EQ(wrong_in(t, "single_pass", run), "d_out[8] 7");
 }
 
 TEST(Check, NamesTheLikelyReasonOfWrongItems) {

@@ -10,6 +10,7 @@
 #include <cstring>
 #include <functional>
 #include <limits>
+#include <map>
 #include <utility>
 
 #include "base/rng.hpp"
@@ -291,6 +292,45 @@ constexpr Rule<F> kItemRules[] = {
     {"other_order", other_order<F>},
 };
 
+// --- Wrong stores of a traced run. before[i]: how many of the items before item i are kept.
+
+// An item that two threads store.
+std::optional<WrongStore> taken_twice(std::span<const std::uint64_t> before, const TracedRun& run) {
+  std::map<std::uint64_t, const TracedStore*> first;
+  for (const TracedStore& store : run.stores) {
+    if (store.array != "d_out" || store.from.size() != 1 || store.from[0].first != "d_in") continue;
+    const auto [it, fresh] = first.try_emplace(store.from[0].second, &store);
+    if (!fresh && it->second->element != store.element)
+      return WrongStore{&store, before[it->first],
+                        fmt::format("it is item {}, which thread {} of block {} stores, too", it->first,
+                                    it->second->thread, it->second->block),
+                        true};
+  }
+  return {};
+}
+
+// A status of single_pass that does not hold its tile's number (state_of in given.cuh).
+std::optional<WrongStore> wrong_status(std::span<const std::uint64_t> before, const TracedRun& run) {
+  constexpr std::uint64_t kTile = 2048, kNumber = (std::uint64_t{1} << 62) - 1;
+  const std::uint64_t n = before.size() - 1;
+  const auto left = run.left("d_spare");
+  if (left.empty() || left.rbegin()->first != (n + kTile - 1) / kTile) return {};  // other tiles
+  for (const TracedStore& store : run.stores) {
+    const std::uint64_t known = store.value >> 62, number = store.value & kNumber, k = store.element - 1;
+    if (store.array != "d_spare" || store.element == 0 || known == 0 || known == 3) continue;
+    const std::uint64_t all = before[std::min(n, (k + 1) * kTile)], own = all - before[k * kTile];
+    if (number != (known == 1 ? own : all))
+      return WrongStore{&store, store.value,
+                        fmt::format("as the {} of tile {} this is {}, and right is {}{}",
+                                    known == 1 ? "total" : "prefix", k, number, known == 1 ? own : all,
+                                    known == 1            ? ""
+                                    : number == all - own ? ": a prefix contains the tile itself, too"
+                                    : number == own       ? ": nothing of the tiles before was added"
+                                                          : "")};
+  }
+  return {};
+}
+
 // --- The cases.
 
 struct Keep {
@@ -453,6 +493,23 @@ class CompactionProblem : public Problem {
         return mismatch;
       }
       return std::nullopt;
+    });
+  }
+
+  std::optional<WrongStore> wrong_store(const Task& task, const Case& c, std::span<const HostBuffer> inputs,
+                                        const TracedRun& run) const override {
+    return with_types(c, [&]<typename T, typename Keep>(T, Keep keep) -> std::optional<WrongStore> {
+      std::vector<std::uint64_t> flags, before{0};
+      for (const T item : inputs[0].as<T>()) {
+        flags.push_back(keep(item) ? 1 : 0);
+        before.push_back(before.back() + flags.back());
+      }
+      if (auto wrong = taken_twice(before, run)) return wrong;
+      if (task.id == "single_pass") return wrong_status(before, run);
+      if (run.left("d_flags").size() != c.n) return {};
+      if (auto wrong = run.differs("d_flags", flags, "1 for an item that is kept, otherwise 0")) return wrong;
+      if (!run.reaches("d_out", run.n_launches - 1)) return {};  // the scan may go on
+      return run.differs("d_positions", std::span(before).first(c.n), "the sum of the flags before it");
     });
   }
 

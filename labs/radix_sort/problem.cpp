@@ -16,6 +16,7 @@
 #include "radix_sort/baseline.hpp"
 #include "radix_sort/lab.hpp"
 #include "radix_sort/points.hpp"
+#include "radix_sort/stores.hpp"
 #include "radix_sort/suspects.hpp"
 
 namespace course::radix_sort {
@@ -490,6 +491,13 @@ class RadixSortProblem : public Problem {
       return has_values(c) ? check_items<Bits, std::uint32_t>(task, c, inputs, outputs)
                            : check_items<Bits, NoValue>(task, c, inputs, outputs);
     });
+  }
+
+  std::optional<WrongStore> wrong_store(const Task& task, const Case& c, std::span<const HostBuffer> inputs,
+                                        const TracedRun& run) const override {
+    if (bytes_of(c.dtype) != sizeof(std::uint32_t)) return std::nullopt;
+    return Stores(rung_of(task), order_of<std::uint32_t>(c), inputs[0].as<std::uint32_t>(), run)
+        .first_wrong();
   }
 
   void baseline(const Task& task, const Case& c, std::span<const HostBuffer> inputs,

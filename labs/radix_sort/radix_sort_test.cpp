@@ -3,6 +3,7 @@
 //   build/labs/radix_sort_test --gtest_filter='split.*'
 // Each task is a suite, each case a test (public_tests.hpp lists the environment variables). The tests below
 // need no kernel: they test the lab's own checks and baselines.
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include <bit>
@@ -159,6 +160,43 @@ TEST(Check, NamesTheLikelyReason) {
   EXPECT_EQ(t.hint(), "right");
   out[5] = out[4];
   EXPECT_TRUE(says(t, "the output does not hold the keys of the input"));
+}
+
+// The first wrong store of a traced run: its array, element and right value or element, or "none".
+std::string wrong_in(Tried& t, std::string_view task_id, const lab::TracedRun& run) {
+  const auto wrong =
+      problem().wrong_store(*lab::find_task(problem().manifest(), task_id), t.c, t.inputs, run);
+  return wrong ? fmt::format("{}[{}] {}", wrong->store->array, wrong->store->element, wrong->right) : "none";
+}
+
+TEST(WrongStores, AreFoundInTheRowsOfASplit) {  // of the keys 3 and 1; bit 1
+  Tried t = tried("split", "keys_u32_n2_example_bits1to2");
+  lab::TracedRun run{{{"d_e", 0, 0}, {"d_e", 1, 1}, {"d_f", 0, 0}, {"d_f", 1, 0}, {"d_t", 0, 0, 0, 2}}, 3};
+  EXPECT_EQ(wrong_in(t, "split", run), "none") << "no key was moved yet";
+  run.fault = "thread 1 of block 0 writes d_keys_out, element 0 of 2";
+  EXPECT_EQ(wrong_in(t, "split", run), "d_t[0] 1");
+  run.stores[1].value = 0, run.stores[0].value = 1;
+  EXPECT_EQ(wrong_in(t, "split", run), "d_e[0] 0");
+}
+
+TEST(WrongStores, AreFoundInStartsOfDigits) {
+  Tried t = tried("onesweep", "keys_u32_n2_example_bits0to3");  // digits 3 and 1
+  lab::TracedRun run{{{"d_counts", 2, 1}, {"d_counts", 3, 1}, {"d_counts", 4, 2}, {"d_counts", 9, 1}}, 1};
+  run.fault = "writes d_keys_out, element 0 of 2";
+  EXPECT_EQ(wrong_in(t, "onesweep", run), "none") << "there is no digit 9 of 3 bits";
+  EXPECT_EQ(wrong_in(t, "digits", run), "none");
+  run.stores[1].value = 2;
+  EXPECT_EQ(wrong_in(t, "onesweep", run), "d_counts[3] 1");
+  EXPECT_EQ(wrong_in(t, "digits", run), "d_counts[3] 1");
+}
+
+TEST(WrongStores, AreFoundInTheRanksOfATile) {
+  Tried t = tried("digits", "keys_u32_n2_example_bits0to3");  // 3 and 1
+  lab::TracedRun run{
+      {{"s_keys", 0, 3, 0, 0, 0, {{"d_keys_in", 0}}}, {"s_keys", 0, 1, 0, 0, 1, {{"d_keys_in", 1}}}}, 1};
+  EXPECT_EQ(wrong_in(t, "digits", run), "s_keys[0] 1");
+  run.stores[0].from.clear();
+  EXPECT_EQ(wrong_in(t, "digits", run), "none") << "not a key";
 }
 
 TEST(Check, TellsAnUnstableSortByItsKeysAndByItsValues) {

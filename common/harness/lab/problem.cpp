@@ -90,6 +90,27 @@ std::optional<Case> Problem::with_items(const Task&, const Case& like, std::uint
   return with_name(std::move(c));
 }
 
+TracedRun::Left TracedRun::left(std::string_view array, std::uint32_t launch) const {
+  Left left;
+  for (const TracedStore& store : stores)
+    if (store.array == array && store.launch <= launch) left[store.element] = &store;
+  return left;
+}
+
+std::optional<WrongStore> TracedRun::differs(std::string_view array, std::span<const std::uint64_t> right,
+                                             std::string why, std::uint32_t launch) const {
+  for (const auto& [i, store] : left(array, launch))
+    if (i < right.size() && store->value != right[i]) return WrongStore{store, right[i], std::move(why)};
+  return std::nullopt;
+}
+
+bool TracedRun::reaches(std::string_view array, std::uint32_t launch) const {
+  return (launch + 1 == n_launches && fault.find(std::string(array) + ",") != std::string::npos) ||
+         std::ranges::any_of(stores, [&](const TracedStore& store) {
+           return store.array == array && store.launch == launch;
+         });
+}
+
 Case with_name(Case c) {
   CaseWords& words = c.words;
   if (words.shape.empty()) words.shape = "n" + std::to_string(c.n);

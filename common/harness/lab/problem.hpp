@@ -8,9 +8,11 @@
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
+#include <map>
 #include <optional>
 #include <span>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -201,6 +203,37 @@ struct Mismatch {
   std::string hint() const;  // the text of `causes` for this case alone, or ""
 };
 
+// A store that a trace has recorded: to global memory, or to shared memory ("s_keys").
+struct TracedStore {
+  std::string array;
+  std::uint64_t element = 0, value = 0, block = 0;
+  std::uint32_t launch = 0, thread = 0;
+  std::vector<std::pair<std::string, std::uint64_t>> from = {};  // elements that the value is computed from
+};
+// The first store of a traced run that is wrong.
+struct WrongStore {
+  const TracedStore* store = nullptr;
+  // The value; or, with `is_place`, the element. If it is what was stored, `why` says what is wrong.
+  std::uint64_t right = 0;
+  std::string why;
+  bool is_place = false;
+};
+// A traced run of a case, up to its first fault.
+struct TracedRun {
+  std::vector<TracedStore> stores;  // in order, launch for launch
+  std::uint32_t n_launches = 0;
+  std::string fault = "";  // what ended the last launch early
+
+  // The last store to each element of an array up to the end of a launch.
+  using Left = std::map<std::uint64_t, const TracedStore*>;
+  Left left(std::string_view array, std::uint32_t launch = ~0u) const;
+  // The first element of these that does not hold what is right there. Those that nothing was stored in are
+  // skipped.
+  std::optional<WrongStore> differs(std::string_view array, std::span<const std::uint64_t> right,
+                                    std::string why, std::uint32_t launch = ~0u) const;
+  // Whether the launch stores in the array, or fails there.
+  bool reaches(std::string_view array, std::uint32_t launch) const;
+};
 class Problem {
  public:
   virtual ~Problem() = default;
@@ -235,6 +268,12 @@ class Problem {
   // items.
   virtual std::optional<Case> with_items(const Task& task, const Case& like, std::uint64_t n,
                                          Pattern pattern) const;
+  // The first store to an array between the inputs and the outputs that does not hold what the task's text
+  // says; std::nullopt if there is none, or if the arrays are used in another way.
+  virtual std::optional<WrongStore> wrong_store(const Task&, const Case&, std::span<const HostBuffer>,
+                                                const TracedRun&) const {
+    return std::nullopt;
+  }
   // The row length of the case's arrays, for pictures; 0: the arrays have one dimension.
   virtual std::uint64_t row_length(const Task&, const Case&) const { return 0; }
 };

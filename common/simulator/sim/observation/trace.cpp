@@ -157,7 +157,7 @@ void Trace::block_ends(Block& block) {
 
 void Trace::faulted(Block& block) {
   if (log_.ended) return;
-  fault(block, running_ != nullptr ? position_of(*running_) : blocks_[&block].barrier, "");
+  fault(block, running_ != nullptr ? position_of(*running_) : blocks_[&block].barrier, race_);
 }
 
 void Trace::launch_ends() {
@@ -294,8 +294,11 @@ void Trace::note(Warp& w, const MicroOp& op) {
 void Trace::before(Warp& w, const MicroOp& op) {
   log_.latest.clear();
   if (log_.ended) return;
-  if (const Finding* race = checked_ ? checked_() : nullptr; race != nullptr)
-    return fault(*w.block, position_of(op), race->message);
+  if (const Finding* race = checked_ ? checked_() : nullptr; race != nullptr) {
+    // The last row shows what the store leaves.
+    if (op.kind != OpKind::store) return fault(*w.block, position_of(op), race->message);
+    race_ = race->message;
+  }
   running_ = &op;
   if (op.kind == OpKind::load || op.kind == OpKind::store || op.kind == OpKind::atomic) {
     addresses_ = addresses_of(w, op);
@@ -319,6 +322,7 @@ void Trace::after(Warp& w, const MicroOp& op) {
         flush_one(base, global_.at(base), nullptr, TraceRow::After::publish, position_of(op));
         global_.erase(base);
       }
+      if (!race_.empty()) fault(*w.block, position_of(op), race_);
       break;
     case OpKind::shuffle:
       for_lanes(w.mask, [&](int i) { origins_.set(w, ValueSlot::result(op, 0), i, shuffled_[i]); });

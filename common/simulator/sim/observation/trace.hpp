@@ -173,6 +173,7 @@ class Trace final : public Observer {
   Origins::Set shuffled_[kLanes] = {};
   std::set<std::uint64_t> published_;            // arrays that the current op has published
   std::uint64_t wavefronts_ = 0;                 // of the current op, before it runs
+  std::string race_;                             // that the running store is a part of
   const MicroOp* running_ = nullptr;             // the op that has begun and not ended
   std::map<std::uint64_t, NamedArray> objects_;  // by base
   std::map<std::uint64_t, Pending> global_;

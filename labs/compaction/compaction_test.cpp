@@ -145,20 +145,22 @@ std::string wrong_in(Tried& t, std::string_view task_id, const lab::TracedRun& r
 }
 
 TEST(WrongStores, AreFoundInFlagsAndPositions) {
-  Tried t = tried("is_positive_i32_n2_all");
-  lab::TracedRun run{{{"d_flags", 0, 1}, {"d_flags", 1, 1}, {"d_positions", 1, 0, 0, 1}}, 3};
+  Tried t = tried("is_positive_i32_n256_all");
+  lab::TracedRun run{{}, 3};
+  for (std::uint64_t i = 0; i < 256; ++i) run.stores.push_back({"d_flags", i, 1});
+  run.stores.push_back({"d_positions", 1, 0, 0, 1});
   EXPECT_EQ(wrong_in(t, "three_kernels", run), "none") << "the scan may go on";
-  run.fault = "thread 1 of block 0 writes d_out, element 0 of 2";
+  run.fault = "thread 1 of block 0 writes d_out, element 0 of 256";
   EXPECT_EQ(wrong_in(t, "three_kernels", run), "d_positions[1] 1");
-  run.stores[2].value = 1;
+  run.stores.back().value = 1;
   EXPECT_EQ(wrong_in(t, "three_kernels", run), "none");
-  run.stores[1].value = 0;
-  EXPECT_EQ(wrong_in(t, "three_kernels", run), "d_flags[1] 1");
+  run.stores[7].value = 0;
+  EXPECT_EQ(wrong_in(t, "three_kernels", run), "d_flags[7] 1");
 }
 
 TEST(WrongStores, AreFoundInStatusesAndItemsThatAreTakenTwice) {
   constexpr Index kStatus = Index{2} << 62;
-  Tried t = tried("is_positive_i32_n4099_all");
+  Tried t = tried("is_positive_i32_n4099_all_off8");
   lab::TracedRun run{{{"d_spare", 3, 0}, {"d_spare", 1, kStatus + 2048}, {"d_spare", 2, kStatus + 2048, 1}},
                      2};
   EXPECT_EQ(wrong_in(t, "single_pass", run), fmt::format("d_spare[2] {}", kStatus + 2048));

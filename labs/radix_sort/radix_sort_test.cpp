@@ -169,32 +169,35 @@ std::string wrong_in(Tried& t, std::string_view task_id, const lab::TracedRun& r
   return wrong ? fmt::format("{}[{}] {}", wrong->store->array, wrong->store->element, wrong->right) : "none";
 }
 
-TEST(WrongStores, AreFoundInTheRowsOfASplit) {  // of the keys 3 and 1; bit 1
-  Tried t = tried("split", "keys_u32_n2_example_bits1to2");
-  lab::TracedRun run{{{"d_e", 0, 0}, {"d_e", 1, 1}, {"d_f", 0, 0}, {"d_f", 1, 0}, {"d_t", 0, 0, 0, 2}}, 3};
+constexpr auto kExample = "keys_u32_n8_example_bits0to3";  // 3 1 7 0 4 1 6 3
+constexpr auto kMoves = "thread 1 of block 0 writes d_keys_out, element 0 of 8";
+
+TEST(WrongStores, AreFoundInTheRowsOfASplit) {
+  Tried t = tried("split", kExample);
+  lab::TracedRun run{{{"d_e", 0, 0}, {"d_e", 3, 1}, {"d_f", 0, 0}, {"d_f", 4, 1}, {"d_t", 0, 2, 0, 2}}, 3};
   EXPECT_EQ(wrong_in(t, "split", run), "none") << "no key was moved yet";
-  run.fault = "thread 1 of block 0 writes d_keys_out, element 0 of 2";
-  EXPECT_EQ(wrong_in(t, "split", run), "d_t[0] 1");
-  run.stores[1].value = 0, run.stores[0].value = 1;
+  run.fault = kMoves;
+  EXPECT_EQ(wrong_in(t, "split", run), "d_t[0] 3");
+  run.stores[3].value = 0;
+  EXPECT_EQ(wrong_in(t, "split", run), "d_f[4] 1");
+  run.stores[0].value = 1;
   EXPECT_EQ(wrong_in(t, "split", run), "d_e[0] 0");
 }
 
 TEST(WrongStores, AreFoundInStartsOfDigits) {
-  Tried t = tried("onesweep", "keys_u32_n2_example_bits0to3");  // digits 3 and 1
-  lab::TracedRun run{{{"d_counts", 2, 1}, {"d_counts", 3, 1}, {"d_counts", 4, 2}, {"d_counts", 9, 1}}, 1};
-  run.fault = "writes d_keys_out, element 0 of 2";
+  Tried t = tried("onesweep", kExample);
+  lab::TracedRun run{{{"d_counts", 2, 3}, {"d_counts", 4, 5}, {"d_counts", 9, 1}}, 1, kMoves};
   EXPECT_EQ(wrong_in(t, "onesweep", run), "none") << "there is no digit 9 of 3 bits";
   EXPECT_EQ(wrong_in(t, "digits", run), "none");
-  run.stores[1].value = 2;
-  EXPECT_EQ(wrong_in(t, "onesweep", run), "d_counts[3] 1");
-  EXPECT_EQ(wrong_in(t, "digits", run), "d_counts[3] 1");
+  run.stores[1].value = 4;
+  EXPECT_EQ(wrong_in(t, "onesweep", run), "d_counts[4] 5");
+  EXPECT_EQ(wrong_in(t, "digits", run), "d_counts[4] 5");
 }
 
 TEST(WrongStores, AreFoundInTheRanksOfATile) {
-  Tried t = tried("digits", "keys_u32_n2_example_bits0to3");  // 3 and 1
-  lab::TracedRun run{
-      {{"s_keys", 0, 3, 0, 0, 0, {{"d_keys_in", 0}}}, {"s_keys", 0, 1, 0, 0, 1, {{"d_keys_in", 1}}}}, 1};
-  EXPECT_EQ(wrong_in(t, "digits", run), "s_keys[0] 1");
+  Tried t = tried("digits", kExample);
+  lab::TracedRun run{{{"s_keys", 3, 3, 0, 0, 0, {{"d_in", 0}}}, {"s_keys", 2, 1, 0, 0, 1, {{"d_in", 1}}}}, 1};
+  EXPECT_EQ(wrong_in(t, "digits", run), "s_keys[2] 1");
   run.stores[0].from.clear();
   EXPECT_EQ(wrong_in(t, "digits", run), "none") << "not a key";
 }

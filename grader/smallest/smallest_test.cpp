@@ -286,10 +286,14 @@ TEST(SmallestText, NamesTheFirstWrongStoreBeforeTheOutput) {
     replace_all(shown, "\n  ", " ");
     return shown;
   };
-  EXPECT_THAT(text(R"([0, 0, 4, 32, [], "07000000"])"),
-              HasSubstr("d_places[0] is 7, stored by thread 4 of block 0 in line 32; right is 5: reason."));
+  EXPECT_THAT(
+      text(R"([0, 0, 4, 32, [], "07000000"])"),
+      HasSubstr(
+          "d_places[0] is 7, stored by thread 4 of block 0 in line 32 of k00_clear; right is 5: reason."));
   EXPECT_THAT(text(R"([0, 0, 4, 32, [], "05000000"], [0, 0, 4, 33, [], "07000000"])"),
               HasSubstr("which line 32 had stored, was overwritten"));
+  EXPECT_THAT(text(R"([0, 0, 4, 32, [], "05000000"], [0, 0, 4, 33, [["d_places", 0]], "07000000"])"),
+              Not(HasSubstr("overwritten")));
   EXPECT_THAT(text(R"([0, 0, 4, 32, [], "05000000"])"), Not(HasSubstr("reason")));
 }
 

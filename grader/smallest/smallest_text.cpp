@@ -310,6 +310,7 @@ std::string right_elsewhere(const TraceView& view, const Data& data,
 struct Traced {
   lab::TracedRun run;
   std::vector<const TraceStore*> stores;
+  std::vector<std::string> kernels;  // by launch
 
   explicit Traced(const TraceView& view) {
     std::vector<const TraceTable*> tables;
@@ -320,6 +321,8 @@ struct Traced {
         for (const auto* list : {&step.stores, &step.repeated})
           for (const TraceStore& store : *list) add(*table, step, store);
       run.n_launches = table->launch + 1;
+      kernels.resize(run.n_launches);
+      kernels.back() = table->kernel;
     }
     run.fault = view.fault;
   }
@@ -342,7 +345,9 @@ std::string first_wrong_between(const TraceView& view, const lab::Task& task, co
   const lab::TracedStore& at = *wrong->store;
   const auto number = static_cast<std::size_t>(wrong->store - traced.run.stores.data());
   const TraceStore& store = *traced.stores[number];
-  const std::string line = store.line == 0 ? "" : fmt::format(" in line {}", store.line);
+  const std::string line =
+      store.line == 0 ? "" : fmt::format(" in line {} of {}", store.line, traced.kernels[at.launch]);
+  const bool from_itself = std::ranges::count(at.from, std::pair(at.array, at.element)) > 0;
   if (wrong->is_place)
     return fmt::format(
         "Wrong position: thread {} of block {} stores {} in {}[{}]{}{} {}.", at.thread, at.block, store.value,
@@ -354,7 +359,7 @@ std::string first_wrong_between(const TraceView& view, const lab::Task& task, co
   // A word with several parts: `why` says which one is wrong.
   if (wrong->right == at.value) return fmt::format("{}: {}.", out, wrong->why);
   out += fmt::format("; right is {}: {}.", wrong->right, wrong->why);
-  for (std::size_t k = number; k-- > 0;) {
+  for (std::size_t k = from_itself ? 0 : number; k-- > 0;) {
     const lab::TracedStore& before = traced.run.stores[k];
     if (before.array != at.array || before.element != at.element) continue;
     if (before.value != wrong->right) break;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// What the tasks store between the keys and the output, pass by pass: the rows of the one-bit split, starts of
-// digits, ranks in a tile. problem.cpp looks there for the first wrong store of a traced run.
+// What the tasks store between the keys and the output, pass by pass: the rows of the one-bit split, starts
+// of digits, ranks in a tile. problem.cpp looks there for the first wrong store of a traced run.
 #pragma once
 
 #include <map>

@@ -139,10 +139,11 @@ TEST(Bottleneck, RoutinesTakeAsLongAsTheirInstructions) {
 
 TEST(Bottleneck, OfAtomicsAtOneAddressIsTheirSerialisation) {
   EXPECT_EQ(bound_of({"red.global.add.u32 [%rd1], 1;", 512, 256, 0, 256}), name_of(Bound::global_atomics));
-  EXPECT_EQ(bound_of({repeated("red.shared.add.u32 [%r6], %r4; atom.shared.add.u32 %r10, [%r6 + 4], 1; "
-                               "add.u32 %r11, %r11, %r10;"),
-                      264, 1024, 16, 256}),
-            name_of(Bound::shared_atomics));
+  EXPECT_EQ(
+      bound_of({repeated("and.b32 %r12, %laneid, 0; add.u32 %r12, %r12, %r6; red.shared.add.u32 [%r12], %r4; "
+                         "atom.shared.add.u32 %r10, [%r12 + 4], 1; add.u32 %r11, %r11, %r10;"),
+                264, 1024, 16, 256}),
+      name_of(Bound::shared_atomics));
 }
 
 // The assembler makes loops of compare-and-swap of all others.

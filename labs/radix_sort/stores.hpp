@@ -3,6 +3,7 @@
 // of digits, ranks in a tile. problem.cpp looks there for the first wrong store of a traced run.
 #pragma once
 
+#include <algorithm>
 #include <map>
 #include <numeric>
 #include <set>
@@ -38,7 +39,10 @@ class Stores {
                                               : std::nullopt;
       if (!wrong) wrong = wrong_rank();
       if (wrong) return wrong;
-      if (moves) ++pass, std::ranges::stable_sort(keys_, {}, [&](auto key) { return digit_of(key); });
+      if (!moves) continue;
+      ++pass;
+      std::stable_sort(keys_.begin(), keys_.end(),
+                       [this](auto left, auto right) { return digit_of(left) < digit_of(right); });
     }
     return {};
   }

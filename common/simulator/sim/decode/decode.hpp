@@ -51,7 +51,8 @@ void rank_blocks(Program& program);
 // Fills in ProgramFunction::unset_slots.
 void find_unset_slots(Program& program);
 // Marks atomics that one lane executes for all (kCombined). nvcc's assembler combines integer additions,
-// minima, maxima and bitwise operations whose address is the same for the whole warp by the way it is computed.
+// minima, maxima and bitwise operations if the way in which the address is computed makes it the same for the
+// whole warp.
 void mark_combined_atomics(Program& program);
 
 // The prefix of a function's own variables in ModuleImage::variables. No variable name can start like this.

@@ -163,24 +163,6 @@ std::optional<std::int64_t> value_of(const Warp& w, std::uint16_t function, int 
   return std::nullopt;
 }
 
-// Whether the operand is the index of a thread in the grid: computed from those of the thread in the
-// block and of the block (`parts`: 1 and 2, those found). No constant is added, and no loop changes it.
-bool is_thread_index(const ptx::Function& f, const Operand& o, const ptx::Instruction& user,
-                     unsigned& parts) {
-  if (o.kind == Operand::Kind::special)
-    parts |= o.name.starts_with("%tid") ? 1u : o.name.starts_with("%ctaid") ? 2u : 0u;
-  if (o.kind != Operand::Kind::reg) return true;
-  const auto sets = [&](const ptx::Instruction& i) {
-    return !i.operands.empty() && defines(i.operands[0], o.index);
-  };
-  const auto set = std::ranges::find_if(f.instructions, sets);
-  const std::set<std::string_view> linear{"mov", "cvt", "add", "or", "mul", "mad", "shl"};
-  return std::ranges::count_if(f.instructions, sets) == 1 && &*set < &user && linear.contains(set->opcode) &&
-         (set->opcode != "add" || set->operands[2].kind != Operand::Kind::integer) &&
-         std::ranges::all_of(std::span(set->operands).subspan(1),
-                             [&](const Operand& from) { return is_thread_index(f, from, *set, parts); });
-}
-
 }  // namespace
 
 std::string describe_stray_index(const Warp& w, const MicroOp& op, int lane) {
@@ -219,27 +201,6 @@ std::string describe_stray_index(const Warp& w, const MicroOp& op, int lane) {
       }
       for (const Operand& from : std::span(o).subspan(1))
         if (from.kind == Operand::Kind::reg && (!chooses || value(from) == value(o[0]))) follow(from.index);
-    }
-  }
-  // if (index < n), n a parameter
-  for (std::uint32_t k = 0; k < f.instructions.size(); ++k) {
-    const ptx::Instruction& i = f.instructions[k];
-    for (const std::size_t side : {1u, 2u}) {
-      unsigned parts = 0;
-      if (i.opcode != "setp" || i.has("eq") || i.has("ne") ||
-          !is_thread_index(f, i.operands[side], i, parts) || parts != 3)
-        continue;
-      const Operand& limit = i.operands[3 - side];
-      const auto index = value(i.operands[side]), n = value(limit);
-      const bool is_parameter = std::ranges::any_of(f.instructions, [&](const ptx::Instruction& load) {
-        return load.opcode == "ld" && load.has("param") && limit.kind == Operand::Kind::reg &&
-               defines(load.operands[0], limit.index);
-      });
-      if (!is_parameter || !index || !n || *n < 0 || *index < *n) continue;
-      const std::uint32_t line = own_place(places_of(program, op.function, k)).line;
-      return fmt::format(
-          "; the position is one of a thread whose index, {}, is not below {} (line {}), by lines {}", *index,
-          *n, line, line);
     }
   }
   return "";

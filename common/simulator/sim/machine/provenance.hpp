@@ -30,8 +30,7 @@ std::string describe_index(const Program& program, const LaunchRequest& launch, 
 
 // The same for an access by `lane`, which has just been found to be outside: a difference below zero on which
 // the index depends, "; the position comes from 0 - 3, which is below zero (line 222; if unsigned, very
-// large), by lines 222", or that the thread's index is not below the number with which the kernel compares
-// it. Else "".
+// large), by lines 222". Else "".
 std::string describe_stray_index(const Warp& w, const MicroOp& op, int lane);
 
 // Loads whose value a compare-and-swap of the same address uses as the expected value, and compares with what

@@ -99,16 +99,6 @@ KERNEL(before_the_first_row) {
   if (first > 0) out[threadIdx.x] = in[first - 1];  // FAULT
 }
 
-// The guard is missing where it counts.
-// EXPECT out-of-bounds
-// REASON the position is one of a thread whose index, 40, is not below 40
-// LAUNCH 2 32 n 40
-KERNEL(item_without_a_guard) {
-  const unsigned index = blockIdx.x * blockDim.x + threadIdx.x;
-  const int item = index < static_cast<unsigned>(n) ? in[index] : 0;
-  if (item < 1000) out[index] = item;  // FAULT
-}
-
 // A difference below zero that does not make the position wrong: a mask takes its last bits.
 // EXPECT out-of-bounds
 // LAUNCH 1 32 n 3

@@ -205,38 +205,21 @@ std::vector<SourcePlace> Synccheck::exit_place(const BasicBlock& b, u32 from) co
 }
 
 // The branch at which a thread turned away from a barrier: of those from which threads can come to it or
-// leave without it, the one that the thread ran last, or that is the nearest before the barrier.
+// leave without it, the one that the thread ran last, or that is the nearest to the barrier.
 std::vector<SourcePlace> Synccheck::turning_place(const MicroOp& barrier, const BlockState& exited) const {
   const auto& blocks = program_->blocks;
-  const u32 n = static_cast<u32>(blocks.size());
   const auto holds = [&](const BasicBlock& b) { return b.first <= barrier.index && barrier.index < b.last; };
-  const u32 wall = static_cast<u32>(std::ranges::find_if(blocks, holds) - blocks.begin());
-  std::vector<std::vector<u32>> before(n);
-  for (u32 b = 0; b < n; ++b)
-    for (const u32 next : program_->successors(b)) before[next].push_back(b);
-  // Those from which one of these is reached, the nearest first, without a step through the barrier.
-  const auto leading_to = [&](std::vector<u32> found) {
-    std::vector<bool> seen(n, false);
-    const std::size_t n_ends = found.size();
-    for (std::size_t k = 0; k < found.size(); ++k)
-      if (k < n_ends || found[k] != wall)
-        for (const u32 b : before[found[k]]) {
-          if (!seen[b]) found.push_back(b);
-          seen[b] = true;
-        }
-    return std::vector<u32>(found.begin() + static_cast<std::ptrdiff_t>(n_ends), found.end());
+  const auto wall = static_cast<u32>(std::ranges::find_if(blocks, holds) - blocks.begin());
+  const auto is_wall = [&](u32 b) { return b == wall; };
+  const auto ends = [&](u32 b) { return b != wall && program_->successors(b).empty(); };
+  const auto distance = [&](u32 b) {
+    return b == exited.exit_from ? 0 : b <= wall ? wall - b + 1 : wall + b;  // farther than any before it
   };
-  std::vector<u32> exits;
-  for (u32 b = 0; b < n; ++b)
-    if (blocks[b].exit == Exit::ret || blocks[b].exit == Exit::exit) exits.push_back(b);
-  const std::vector<u32> around = leading_to(exits), towards = leading_to({wall});
-  std::vector<u32> candidates;
-  for (const u32 b : towards)
-    if (std::ranges::find(around, b) != around.end()) candidates.push_back(b);
-  if (candidates.empty()) return exit_place(blocks[exited.exit_block], exited.exit_from);
-  const auto ran = std::ranges::find(candidates, exited.exit_from);
-  const BasicBlock& b = blocks[ran != candidates.end() ? *ran : candidates.front()];
-  return places_of(*program_, b.function, b.ptx_index);
+  const BasicBlock* found = &blocks[exited.exit_block];
+  for (u32 b = 0, least = ~0u; b < blocks.size(); ++b)
+    if (distance(b) < least && leads_to(*program_, b, is_wall) && leads_to(*program_, b, ends, wall))
+      found = &blocks[b], least = distance(b);
+  return places_of(*program_, found->function, found->ptx_index);
 }
 
 void Synccheck::threads_exit(Warp& w, const Group& group, const BasicBlock& b) {

@@ -206,4 +206,20 @@ struct Program {
   }
 };
 
+// Whether control can come from the end of a block to one for which `is_end(number)` holds, without a step
+// beyond the block `wall`.
+template <typename IsEnd>
+bool leads_to(const Program& program, std::uint32_t from, const IsEnd& is_end, std::uint32_t wall = ~0u) {
+  std::vector<bool> seen(program.blocks.size(), false);
+  for (std::vector<std::uint32_t> open = program.successors(from); !open.empty();) {
+    const std::uint32_t b = open.back();
+    open.pop_back();
+    if (is_end(b)) return true;
+    if (seen[b] || b == wall) continue;
+    seen[b] = true;
+    for (const std::uint32_t next : program.successors(b)) open.push_back(next);
+  }
+  return false;
+}
+
 }  // namespace course::sim

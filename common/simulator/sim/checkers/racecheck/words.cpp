@@ -50,18 +50,9 @@ bool comes_after(const Program& program, const MicroOp& load, const MicroOp& sto
 }
 
 bool is_in_loop(const Program& program, const MicroOp& op) {
-  std::vector<bool> reached(program.blocks.size(), false);
-  std::vector<std::uint32_t> left;
+  const auto here = [&](std::uint32_t b) { return holds(program.blocks[b], op); };
   for (std::uint32_t b = 0; b < program.blocks.size(); ++b)
-    if (holds(program.blocks[b], op)) left = program.successors(b);
-  while (!left.empty()) {
-    const std::uint32_t number = left.back();
-    left.pop_back();
-    if (reached[number]) continue;
-    reached[number] = true;
-    if (holds(program.blocks[number], op)) return true;
-    for (const std::uint32_t next : program.successors(number)) left.push_back(next);
-  }
+    if (here(b)) return leads_to(program, b, here);
   return false;
 }
 
@@ -307,9 +298,8 @@ std::string Racecheck::reason_of(const CurrentAccess& h, int lane, std::uint64_t
   if (!overlap.empty()) return overlap;
   if (same_block && !h.shadow.shared && hazard == Hazard::read_write && program_->shared.empty() &&
       std::ranges::none_of(program_->blocks, [](const BasicBlock& b) { return b.entry == Entry::barrier; }))
-    return "nothing orders them, and a barrier would order the threads of one block alone: should it read "
-           "another "
-           "array, which this launch does not write?";
+    return "nothing orders them: is a barrier missing, which orders the threads of one block, or should it "
+           "read another array, which this launch does not write?";
   if (same_block) {
     return fmt::format("no barrier {}between them{}{}", same_warp ? "or __syncwarp() " : "",
                        same_warp ? ", and lanes of a warp need not run in step" : "",

@@ -298,7 +298,9 @@ constexpr Rule<F> kItemRules[] = {
 std::optional<WrongStore> taken_twice(std::span<const std::uint64_t> before, const TracedRun& run) {
   std::map<std::uint64_t, const TracedStore*> first;
   for (const TracedStore& store : run.stores) {
-    if (store.array != "d_out" || store.from.size() != 1 || store.from[0].first != "d_in") continue;
+    if (store.array != "d_out" || store.from.size() != 1 || store.from[0].first != "d_in" ||
+        store.from[0].second >= before.size())
+      continue;
     const auto [it, fresh] = first.try_emplace(store.from[0].second, &store);
     if (!fresh && it->second->element != store.element)
       return WrongStore{&store, before[it->first],

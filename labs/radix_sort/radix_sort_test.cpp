@@ -194,6 +194,13 @@ TEST(WrongStores, AreFoundInStartsOfDigits) {
   EXPECT_EQ(wrong_in(t, "digits", run), "d_counts[4] 5");
 }
 
+TEST(WrongStores, AreNotLookedForWithoutKeys) {
+  Tried t = tried("digits", "keys_u32_n0_random");
+  const lab::TracedRun run{
+      {{"s_offset", 0, 3, 0, 0, 0, {{"d_counts", 1}}}}, 1, "spare.d_keys, element 0 of 0"};
+  EXPECT_EQ(wrong_in(t, "digits", run), "none");
+}
+
 TEST(WrongStores, AreFoundInTheRanksOfATile) {
   Tried t = tried("digits", kExample);
   lab::TracedRun run{{{"s_keys", 3, 3, 0, 0, 0, {{"d_in", 0}}}, {"s_keys", 2, 1, 0, 0, 1, {{"d_in", 1}}}}, 1};

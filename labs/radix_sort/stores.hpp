@@ -25,7 +25,7 @@ class Stores {
 
   // The first wrong one, launch for launch.
   std::optional<WrongStore> first_wrong() {
-    if (is_merge(rung_) || rung_ == Rung::any_key) return {};
+    if (is_merge(rung_) || rung_ == Rung::any_key || keys_.empty()) return {};
     const unsigned digit = rung_ == Rung::split || rung_ == Rung::tile_sort ? 1 : 8;
     const unsigned n_passes = (order_.end_bit - order_.begin_bit + digit - 1) / digit;
     for (unsigned pass = 0; launch_ < run_.n_launches && pass < n_passes; ++launch_) {

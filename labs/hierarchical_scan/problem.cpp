@@ -209,8 +209,7 @@ std::string last_tile_on_its_own(const auto& f) {
   if (!f.starts_again() || !f.is_last_tile()) return "";
   return fmt::format(
       "only the last tile, from element {} on, has no carry: the total of the items left of it is not "
-      "combined "
-      "into it. Is its number left out?",
+      "combined into it. Is its number left out?",
       f.first);
 }
 

@@ -205,8 +205,7 @@ std::string one_side_twice(const F& f) {
     const bool is_sum = f.id() == OpId::sum || f.id() == OpId::mean;
     if ((is_sum ? has_telling_items(f) : value != Value{}) && explains(f, value))
       return "in every round of the tree, the thread's own value is combined twice, as in x += op(x, y): a "
-             "round "
-             "is x = op(x, y)";
+             "round is x = op(x, y)";
   }
   return "";
 }

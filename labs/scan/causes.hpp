@@ -320,13 +320,11 @@ constexpr const char* kPrefixTexts[] = {
     "lane 0 of every warp but a block's first keeps its own value in its exclusive result: lane 0 is where "
     "threadIdx.x % 32 is 0, not only where threadIdx.x is",
     "the prefix holds only the first lane's items of each warp before: the inclusive result of the last lane "
-    "is "
-    "a warp's total",
+    "is a warp's total",
     "the prefix lacks the last lane's items of each warp before: the inclusive result of the last lane is a "
     "warp's total",
     "each result lacks the items before it in its part of {} items: combine each item with what is before "
-    "it, "
-    "before going on to the next one",
+    "it, before going on to the next one",
 };
 
 // (If a row is one part that includes itself, root_not_identity says so.)

@@ -44,13 +44,14 @@ std::vector<bool> registers_by_lane(const ptx::Function& f) {
   return by_lane;
 }
 
-// The lanes vote, or reduce their values (REDUX, which has no floating-point numbers and 32 bits).
-bool can_be_combined(const ptx::Instruction& i) {
+// The lanes vote, or reduce their values (REDUX, which has no floating-point numbers and 32 bits). Old values
+// that are used can only be computed for additions.
+bool can_be_combined(const ptx::Instruction& i, const MicroOp& op) {
   const ptx::Type type = i.types.empty() ? ptx::Type::none : i.types.back();
   if (type == ptx::Type::u64 && i.has("add"))
     return std::ranges::any_of(i.operands, [](const Operand& o) { return o.kind == Operand::Kind::integer; });
-  return (type == ptx::Type::u32 || type == ptx::Type::s32 || type == ptx::Type::b32) && !i.has("cas") &&
-         !i.has("exch") && !i.has("inc") && !i.has("dec");
+  if (type != ptx::Type::u32 && type != ptx::Type::s32 && type != ptx::Type::b32) return false;
+  return i.has("add") || (op.dst[0] == MicroOp::kNoSlot && !i.has("cas") && !i.has("inc") && !i.has("dec"));
 }
 
 }  // namespace
@@ -59,7 +60,7 @@ void mark_combined_atomics(Program& program) {
   const ptx::Function& f = *program.functions[0].source;
   std::vector<bool> by_lane;
   for (MicroOp& op : program.ops) {
-    if (op.kind != OpKind::atomic || op.function != 0 || !can_be_combined(f.instructions[op.ptx_index]))
+    if (op.kind != OpKind::atomic || op.function != 0 || !can_be_combined(f.instructions[op.ptx_index], op))
       continue;
     if (by_lane.empty()) by_lane = registers_by_lane(f);
     const auto strays = [&](const Operand& o) {

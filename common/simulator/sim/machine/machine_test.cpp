@@ -1172,6 +1172,7 @@ TEST(Machine, IntegerChangesOfOneAddressAreCombined) {
       {"red.shared.add.u32 [s_data], 2;", 1},
       {"red.shared.add.u32 [s_data], %lane;", 1},
       {"red.shared.max.u32 [s_data], 1;", 1},
+      {"atom.shared.max.u32 %r, [s_data], 1; st.shared.u32 [%s], %r;", 32},  // the old values are used
       {"red.shared.inc.u32 [s_data], 1;", 32},
       {"red.shared.add.f32 [s_data], 0f3F800000;", 32},
       {"atom.shared.add.u32 %r, [s_data], 1; st.shared.u32 [%s], %r;", 1},

@@ -274,7 +274,8 @@ class Failure(Machine):
 
     def test_what_stops_a_build_is_said(self):
         (self.dir / "meson.build").touch()
-        full = "echo 'a.s: fatal error: error writing to b.o: No space left on device'; for i in {1..9999}; do echo and a long line; done; exit 1"
+        error = "a.s: fatal error: error writing to b.o: No space left on device"
+        full = f"echo '{error}'; for i in {{1..9999}}; do echo and a long line; done; exit 1"
         library = """
             echo 'FAILED: grader/libgrader.a.p/grader-unity0.cpp.o'
             echo 'In file included from /usr/include/fmt/format.h:48,'

@@ -38,9 +38,9 @@ class Reserved {
   void clear() { madvise(data_, bytes_, MADV_DONTNEED); }
   // Returns the whole pages of elements [first, first + n) to the host; these elements become zero.
   void drop(std::size_t first, std::size_t n) {
-    constexpr std::size_t kPage = 4096;
-    const std::size_t begin = (first * sizeof(T) + kPage - 1) / kPage * kPage,
-                      end = std::min((first + n) * sizeof(T), bytes_) / kPage * kPage;
+    constexpr std::size_t page = 4096;
+    const std::size_t begin = (first * sizeof(T) + page - 1) / page * page,
+                      end = std::min((first + n) * sizeof(T), bytes_) / page * page;
     if (end > begin) madvise(reinterpret_cast<std::byte*>(data_) + begin, end - begin, MADV_DONTNEED);
   }
 

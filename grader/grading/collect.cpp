@@ -35,12 +35,14 @@ bool lacks_stores(const lab::Failure& failure) {
 }
 
 // "launched for n = 300: k01_rows<<<1, 256>>>, k01_columns<<<1, 256>>>" of the simulator's report; "" if
-// there are many. No launch may have a thread for each of the output's elements.
-std::string launches_in(std::string_view sim_report, std::uint64_t n, std::uint64_t n_elements) {
+// there are many. No launch may have a thread for each of the output's elements; or one has just as many
+// blocks as elements are right before the first wrong one.
+std::string launches_in(std::string_view sim_report, std::uint64_t n, const lab::Mismatch& mismatch) {
   constexpr std::size_t kMost = 4;
   const Json root = Json::parse(sim_report, nullptr, /*allow_exceptions=*/false);
   std::vector<std::string> all;
   std::uint64_t most_threads = 0;
+  bool lacks_a_block = false;
   for (const Json& one : lab::fields::list(root, "launches")) {
     const std::string_view kernel = lab::fields::text(one, "kernel");
     if (kernel.empty()) continue;
@@ -50,6 +52,7 @@ std::string launches_in(std::string_view sim_report, std::uint64_t n, std::uint6
       std::vector<unsigned> numbers;
       for (const Json& side : lab::fields::list(one, size))
         if (side.is_number_unsigned()) threads *= numbers.emplace_back(side.get<unsigned>());
+      lacks_a_block |= size[0] == 'g' && threads == mismatch.index && threads > 1;
       while (numbers.size() > 1 && numbers.back() == 1) numbers.pop_back();
       text += fmt::format("{}{}", size[0] == 'g' ? "" : ", ", fmt::join(numbers, " x "));
     }
@@ -58,7 +61,9 @@ std::string launches_in(std::string_view sim_report, std::uint64_t n, std::uint6
   }
   if (all.empty() || all.size() > kMost) return "";
   return fmt::format("launched for n = {}: {}{}", n, fmt::join(all, ", "),
-                     most_threads < n_elements ? ". Is there a thread for each element?" : "");
+                     most_threads < mismatch.n_total ? ". Is there a thread for each element?"
+                     : lacks_a_block                 ? ". Is there a block for each element?"
+                                                     : "");
 }
 
 using lab::Verdict;
@@ -161,7 +166,7 @@ class Collector {
     if (hooks_.source_line) explain_lines(outcome.failure, hooks_.source_line);
     if (lacks_stores(outcome.failure)) {
       const auto& mismatch = outcome.failure.mismatch;
-      std::string launched = launches_in(outcome.sim_report, c.n, mismatch ? mismatch->n_total : 0);
+      std::string launched = launches_in(outcome.sim_report, c.n, mismatch.value_or(lab::Mismatch{}));
       if (!launched.empty()) outcome.failure.notes.push_back(std::move(launched));
     }
     if (outcome.verdict != Verdict::ok) set_failure(record, outcome.failure);

@@ -214,24 +214,28 @@ TEST(Collect, SaysWhatWasLaunchedIfAnElementWasNeverStored) {
   }
 }
 
-TEST(Collect, AsksForThreadsWhereThereAreFewer) {
-  struct Sizes {
-    unsigned block, n_elements;
+TEST(Collect, AsksForThreadsAndBlocksWhereThereAreFewer) {
+  struct Row {
+    unsigned grid, block, n_elements, first_wrong;
+    std::string_view asks;
   };
-  for (const Sizes sizes : {Sizes{1, 1024}, Sizes{1024, 1024}, Sizes{1, 1}}) {
+  for (const Row& row :
+       {Row{1, 1, 1024, 0, "a thread for each"}, Row{1, 1024, 1024, 0, ""}, Row{1, 1, 1, 0, ""},
+        Row{16, 32, 17, 16, "a block for each"}, Row{16, 32, 17, 15, ""}}) {
     const Collected all = run_first_task([&](auto&, const lab::Case& c, auto&) {
       std::optional<lab::Outcome> outcome;
       if (c.n < 2 || c.n > 1024) return outcome;
       outcome = wrong_output(c, {{"never_written", "a text"}});
-      outcome->failure.mismatch->n_total = sizes.n_elements;
+      outcome->failure.mismatch->n_total = row.n_elements;
+      outcome->failure.mismatch->index = row.first_wrong;
       outcome->sim_report = fmt::format(
-          R"json({{"totals": {{}}, "launches": [{{"kernel": "k", "grid": [1], "block": [{}]}}]}})json",
-          sizes.block);
+          R"json({{"totals": {{}}, "launches": [{{"kernel": "k", "grid": [{}], "block": [{}]}}]}})json",
+          row.grid, row.block);
       return outcome;
     });
-    EXPECT_EQ(all.result.message.find("a thread for each element") != std::string::npos,
-              sizes.block < sizes.n_elements)
-        << all.result.message;
+    const std::string& said = all.result.message;
+    EXPECT_EQ(said.find("Is there") != std::string::npos, !row.asks.empty()) << said;
+    EXPECT_NE(said.find(row.asks), std::string::npos) << said;
   }
 }
 

@@ -102,6 +102,11 @@ TEST(Predicates, AreDefinedAtTheEndsOfTheirTypes) {
 }
 
 TEST(Check, NamesTheLikelyReasonOfAWrongCount) {
+  Tried even = tried("is_positive_i32_n33_half");  // 16 are kept, 17 are not
+  for (std::uint64_t i = 0; i < 33; ++i) even.inputs[0].as<std::int32_t>()[i] = i > 0 && i % 2 == 0 ? 1 : -1;
+  count_of(even) = 17;
+  EXPECT_NE(even.hint(), "this is the number of items that are not kept") << "one too many, too";
+
   Tried t = tried("is_positive_i32_n1000_all");
   count_of(t) = 999;
   EXPECT_TRUE(says(t, "the count is scan[n - 1] + flag[n - 1]"));
@@ -169,6 +174,23 @@ TEST(WrongStores, AreFoundInStatusesAndItemsThatAreTakenTwice) {
   run.stores.push_back({"d_out", 7, 1, 0, 1, 7, {{"d_in", 7}}});
   run.stores.push_back({"d_out", 8, 1, 0, 1, 9, {{"d_in", 7}}});
   EXPECT_EQ(wrong_in(t, "single_pass", run), "d_out[8] 7");
+}
+
+TEST(WrongStores, AreItemsAtAnotherItemsPlace) {
+  Tried t = tried("is_positive_i32_n1025_half");
+  const auto items = t.input<std::int32_t>();
+  const auto kept = [&](std::uint64_t i) { return items[i] > 0; };
+  std::uint64_t first = 0, second = 0, none = 0;
+  while (!kept(first)) ++first;
+  for (second = first + 1; !kept(second);) ++second;
+  while (kept(none)) ++none;
+  const auto wrong = [&](std::uint64_t element, std::uint64_t item) {
+    return wrong_in(t, "fused", {{{"d_out", element, 1, 0, 0, 0, {{"d_in", item}}}}, 1});
+  };
+  EXPECT_EQ(wrong(0, first), "none");
+  EXPECT_EQ(wrong(1, second), "none");
+  EXPECT_EQ(wrong(0, second), "d_out[0] 1");
+  EXPECT_EQ(wrong(0, none), "d_out[0] 0") << "it is not kept";
 }
 
 TEST(Check, NamesTheLikelyReasonOfWrongItems) {

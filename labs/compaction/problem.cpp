@@ -172,11 +172,14 @@ constexpr Rule<CountFacts> kCountRules[] = {
      }},
     {"all_counted",
      [](const CountFacts& f) -> std::string {
-       return f.got == f.n ? "this is n, not the number of items that are kept" : "";
+       return f.got == f.n && f.expected + 1 < f.n ? "this is n, not the number of items that are kept" : "";
      }},
     {"rejected_counted",
      [](const CountFacts& f) -> std::string {
-       return f.got == f.n - f.expected ? "this is the number of items that are not kept" : "";
+       const Index rejected = f.n - f.expected;
+       return f.got == rejected && (rejected > f.expected + 1 || rejected + 1 < f.expected)
+                  ? "this is the number of items that are not kept"
+                  : "";
      }},
     {"tail_dropped",
      [](const CountFacts& f) -> std::string {
@@ -307,6 +310,28 @@ std::optional<WrongStore> taken_twice(std::span<const std::uint64_t> before, con
                         fmt::format("it is item {}, which thread {} of block {} stores, too", it->first,
                                     it->second->thread, it->second->block),
                         true};
+  }
+  return {};
+}
+
+// An item that is stored at another item's place, or although it is not kept.
+std::optional<WrongStore> misplaced(std::span<const std::uint64_t> flags,
+                                    std::span<const std::uint64_t> before, const TracedRun& run) {
+  for (const TracedStore& store : run.stores) {
+    if (store.array != "d_out" || store.from.size() != 1 || store.from[0].first != "d_in") continue;
+    const std::uint64_t i = store.from[0].second;
+    if (i >= flags.size() || (flags[i] != 0 && before[i] == store.element)) continue;
+    if (flags[i] != 0)
+      return WrongStore{&store, before[i],
+                        fmt::format("it is item {}, and {} of the items before it are kept", i, before[i]),
+                        true};
+    const auto owner =
+        static_cast<std::uint64_t>(std::ranges::upper_bound(before, store.element) - before.begin());
+    return WrongStore{
+        &store, store.element,
+        fmt::format("it is item {}, which is not kept{}", i,
+                    owner > flags.size() ? "" : fmt::format("; item {} belongs here", owner - 1)),
+        true};
   }
   return {};
 }
@@ -507,11 +532,17 @@ class CompactionProblem : public Problem {
         before.push_back(before.back() + flags.back());
       }
       if (auto wrong = taken_twice(before, run)) return wrong;
-      if (task.id == "single_pass") return wrong_status(before, run);
-      if (run.left("d_flags").size() != c.n) return {};
-      if (auto wrong = run.differs("d_flags", flags, "1 for an item that is kept, otherwise 0")) return wrong;
-      if (!run.reaches("d_out", run.n_launches - 1)) return {};  // the scan may go on
-      return run.differs("d_positions", std::span(before).first(c.n), "the sum of the flags before it");
+      std::optional<WrongStore> wrong;
+      if (task.id == "single_pass") wrong = wrong_status(before, run);
+      if (run.left("d_flags").size() == c.n) {
+        wrong = run.differs("d_flags", flags, "1 for an item that is kept, otherwise 0");
+        if (!wrong && run.reaches("d_out", run.n_launches - 1)) {  // before, the scan may go on
+          wrong = run.differs("d_positions", std::span(before).first(c.n), "the sum of the flags before it");
+          if (wrong && wrong->store->value == wrong->right + 1 && flags[wrong->store->element] != 0)
+            wrong->why += ", without its own";
+        }
+      }
+      return wrong ? wrong : misplaced(flags, before, run);
     });
   }
 

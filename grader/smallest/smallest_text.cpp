@@ -15,6 +15,7 @@
 #include "base/rng.hpp"
 #include "lab/compare.hpp"
 #include "lab/differs.hpp"
+#include "lab/operators.hpp"
 #include "lab/poison.hpp"
 #include "text.hpp"
 #include "trace/tables.hpp"
@@ -389,8 +390,11 @@ std::string what_differs(const SmallestFailure& found) {
     for (const std::string& variant : found.wrong) wrong.insert(word(variant));
     std::ranges::set_intersection(right, wrong, std::inserter(both, both.end()));
     if (both.empty() && !right.empty() && right.size() + wrong.size() <= kFewNames)
-      return fmt::format("wrong with this length: {}; right: {}", fmt::join(wrong, ", "),
-                         fmt::join(right, ", "));
+      return fmt::format("wrong with this length: {}; right: {}{}", fmt::join(wrong, ", "),
+                         fmt::join(right, ", "),
+                         wrong == std::set{std::string(lab::kNotCommutative)}
+                             ? ". Its op(a, b) is not op(b, a): items must be combined in their order"
+                             : "");
   }
   return "";
 }

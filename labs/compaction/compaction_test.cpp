@@ -122,6 +122,8 @@ TEST(Check, NamesTheLikelyReasonOfAWrongCount) {
   count_of(t) = static_cast<Index>(items.size()) - static_cast<Index>(others) + static_cast<Index>(kept);
   EXPECT_EQ(t.hint().find("In a look back"), std::string::npos) << "this task has none: " << t.hint();
   EXPECT_TRUE(says(t, "items of earlier tiles were added twice", "single_pass"));
+  count_of(t) += Index{2} << 62;
+  EXPECT_FALSE(says(t, "added twice", "single_pass"));
   count_of(t) += 1;
   EXPECT_EQ(t.hint(), "wrong");
   t = tried("is_positive_i32_n1025_half");
@@ -131,6 +133,8 @@ TEST(Check, NamesTheLikelyReasonOfAWrongCount) {
   t = tried("less_than_minus_5_i64_n4099_first");
   count_of(t) = 2;
   EXPECT_TRUE(says(t, "items of earlier tiles were added twice", "single_pass"));
+  count_of(t) = 1 + (Index{2} << 62);
+  EXPECT_TRUE(says(t, "without them", "single_pass"));
 
   t = tried("is_positive_i32_n1000_none");
   count_of(t) = 1;

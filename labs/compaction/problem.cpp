@@ -207,10 +207,19 @@ constexpr Rule<CountFacts> kCountRules[] = {
            "its prefix must contain its own items, too, and the count is the last tile's prefix with them",
            whole);
      }},
+    {"state_added",
+     [](const CountFacts& f) -> std::string {
+       return f.looks_back && f.got > f.expected && (f.got - f.expected) % (std::uint64_t{1} << 62) == 0
+                  ? "the number is right but for its two upper bits: those of a tile's state must not be "
+                    "added, "
+                    "number_of(state) is without them"
+                  : "";
+     }},
     // Which items were added twice depends on what each look-back has found.
     {"counted_twice",
      [](const CountFacts& f) -> std::string {
        if (!f.looks_back || f.got <= f.expected || f.got == f.n) return "";
+       if (f.got - f.expected >= std::uint64_t{1} << 62) return "";  // state_added
        for (std::uint64_t tile = 256; tile <= 8192; tile *= 2)
          if (f.got - f.expected == (tile - f.n % tile) % tile) return "";  // positions without an item
        return fmt::format(
@@ -317,23 +326,22 @@ std::optional<WrongStore> taken_twice(std::span<const std::uint64_t> before, con
 // An item that is stored at another item's place, or although it is not kept.
 std::optional<WrongStore> misplaced(std::span<const std::uint64_t> flags,
                                     std::span<const std::uint64_t> before, const TracedRun& run) {
+  std::optional<WrongStore> first;  // in the order of d_out
   for (const TracedStore& store : run.stores) {
     if (store.array != "d_out" || store.from.size() != 1 || store.from[0].first != "d_in") continue;
     const std::uint64_t i = store.from[0].second;
     if (i >= flags.size() || (flags[i] != 0 && before[i] == store.element)) continue;
-    if (flags[i] != 0)
-      return WrongStore{&store, before[i],
-                        fmt::format("it is item {}, and {} of the items before it are kept", i, before[i]),
-                        true};
+    if (first && first->store->element <= store.element) continue;
     const auto owner =
         static_cast<std::uint64_t>(std::ranges::upper_bound(before, store.element) - before.begin());
-    return WrongStore{
-        &store, store.element,
-        fmt::format("it is item {}, which is not kept{}", i,
-                    owner > flags.size() ? "" : fmt::format("; item {} belongs here", owner - 1)),
-        true};
+    first = {&store, flags[i] != 0 ? before[i] : store.element,
+             flags[i] != 0
+                 ? fmt::format("it is item {}, and {} of the items before it are kept", i, before[i])
+                 : fmt::format("it is item {}, which is not kept{}", i,
+                               owner > flags.size() ? "" : fmt::format("; item {} belongs here", owner - 1)),
+             true};
   }
-  return {};
+  return first;
 }
 
 // A status of single_pass that does not hold its tile's number (state_of in given.cuh).

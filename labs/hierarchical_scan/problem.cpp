@@ -266,8 +266,8 @@ std::string own_sum_for_prefix(const auto& f) {
       f.tile([&](auto n) { return f.is_first_with_end(n) && f.goes_on_from(f.fold(f.first, f.end_of(n))); });
   if (tile == 0) return "";
   return fmt::format(
-      "from element {} on the prefix is the tile's own sum (up to element {}): the sums were "
-      "not scanned this far",
+      "from element {} on the prefix is the tile's own sum (up to element {}): it was not "
+      "scanned, or only after it was used",
       f.first, f.end_of(tile) - 1);
 }
 

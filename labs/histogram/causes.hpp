@@ -286,11 +286,12 @@ inline std::string counters_transposed(const Facts& f) {
     ++by_bin[(f.bin_of(i) * threads + i % threads) % n_counters];
   }
   const bool stored = same(by_thread, f.got), fits = stored || same(by_bin, f.got);
-  return !fits || same(f.right, f.got) ? ""
-                                       : fmt::format(
-                                             "the counter of bin b and thread t is {} at b * n_private + t, "
-                                             "and {} at t * (n_bins + 1) + b: both must be the same place",
-                                             stored ? "read" : "stored", stored ? "stored" : "read");
+  return !fits || same(f.right, f.got)
+             ? ""
+             : fmt::format(
+                   "the counter of bin b in copy t is {} at b * (number of copies) + t, "
+                   "and {} at t * (n_bins + 1) + b: both must be the same place",
+                   stored ? "read" : "stored", stored ? "stored" : "read");
 }
 
 inline std::string wrong_bins(const Facts& f) {
@@ -298,16 +299,21 @@ inline std::string wrong_bins(const Facts& f) {
   // The sum over bins 0 … b is wrong by the number of samples that crossed the edge above bin b.
   const std::size_t n_bins = f.n_bins();
   Count crossed = 0, ahead = 0, behind = 0;
+  std::vector<std::size_t> edges;  // that samples crossed, by the bin below
   bool near = f.got[n_bins] == f.right[n_bins];
   for (std::size_t b = 0; b < n_bins && near; ++b) {
     ahead += f.got[b], behind += f.right[b];
     const Count by = ahead > behind ? ahead - behind : behind - ahead;
     crossed += by;
+    if (by > 0) edges.push_back(b);
     near = by <= f.right[b] + f.right[std::min(b + 1, n_bins - 1)];
   }
   if (near && crossed <= f.n / 4 + 1)
-    return fmt::format("nothing is lost, but {} sample{} counted in a neighbouring bin", crossed,
-                       crossed == 1 ? " was" : "s were");
+    return fmt::format("nothing is lost, but {} sample{} counted in a neighbouring bin{}", crossed,
+                       crossed == 1 ? " was" : "s were",
+                       edges.size() > 1 || n_bins < 3
+                           ? ""
+                           : fmt::format(", all at the edge between bins {} and {}", edges[0], edges[0] + 1));
   return "nothing is lost, but samples were counted in wrong bins";
 }
 

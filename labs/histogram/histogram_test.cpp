@@ -337,7 +337,7 @@ TEST(Check, RecognisesNeighbours) {
   ASSERT_GT(t.output<Count>()[500], 0u);
   --t.output<Count>()[500];
   ++t.output<Count>()[501];
-  EXPECT_TRUE(says(t, "1 sample was counted in a neighbouring bin"));
+  EXPECT_TRUE(says(t, "neighbouring bin, all at the edge between bins 500 and 501"));
 }
 
 }  // namespace

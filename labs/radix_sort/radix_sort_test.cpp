@@ -184,6 +184,12 @@ TEST(WrongStores, AreFoundInTheRowsOfASplit) {
   EXPECT_EQ(wrong_in(t, "split", run), "d_e[0] 0");
 }
 
+TEST(WrongStores, AreFoundInTheKeysOfAPassBeforeTheFlagsOfTheNext) {
+  Tried t = tried("split", kExample);  // by bit 0: 0 4 6 3 1 7 1 3
+  const lab::TracedRun run{{{"d_keys_out", 0, 0}, {"d_keys_out", 1, 3}, {"d_e", 1, 0, 0, 1}}, 2};
+  EXPECT_EQ(wrong_in(t, "split", run), "d_keys_out[1] 4");
+}
+
 TEST(WrongStores, AreFoundInStartsOfDigits) {
   Tried t = tried("onesweep", kExample);
   lab::TracedRun run{{{"d_counts", 2, 3}, {"d_counts", 4, 5}, {"d_counts", 9, 1}}, 1, kMoves};

@@ -29,7 +29,8 @@ class Stores {
     const unsigned digit = rung_ == Rung::split || rung_ == Rung::tile_sort ? 1 : 8;
     const unsigned n_passes = (order_.end_bit - order_.begin_bit + digit - 1) / digit;
     for (unsigned pass = 0; launch_ < run_.n_launches && pass < n_passes; ++launch_) {
-      const bool moves = run_.reaches((n_passes - pass) % 2 == 1 ? "d_keys_out" : "spare.d_keys", launch_);
+      const char* const to = (n_passes - pass) % 2 == 1 ? "d_keys_out" : "spare.d_keys";
+      const bool moves = run_.reaches(to, launch_);
       first_bit_ = order_.begin_bit + pass * digit;
       n_bits_ = std::min(digit, order_.end_bit - first_bit_);
       auto wrong = !moves                     ? std::nullopt
@@ -43,6 +44,9 @@ class Stores {
       ++pass;
       std::stable_sort(keys_.begin(), keys_.end(),
                        [this](auto left, auto right) { return digit_of(left) < digit_of(right); });
+      const auto why = fmt::format("the keys in order of their bits below bit {}", first_bit_ + n_bits_);
+      const std::vector<std::uint64_t> sorted(keys_.begin(), keys_.end());
+      if (rung_ != Rung::tile_sort && (wrong = run_.differs(to, sorted, why, launch_))) return wrong;
     }
     return {};
   }

@@ -213,9 +213,9 @@ class Suspects {
               right_.begin_bit, end - 1));
       add_with(
           fmt::format("lower_bits_missing {}", end), [end](auto& o) { o.begin_bit = end; },
-          fmt::format(
-              "this is in order by bits {} to {} alone: the passes for the bits below left nothing behind",
-              end, right_.end_bit - 1));
+          fmt::format("this is in order by bits {} to {} alone: the passes for the bits below left nothing "
+                      "behind (each pass must read what the one before it stored)",
+                      end, right_.end_bit - 1));
     }
     for (unsigned end = right_.end_bit + 1; end <= 8 * sizeof(Bits); ++end) {
       if (right_.begin_bit == 0 && end == 8 * sizeof(Bits)) break;  // all bits

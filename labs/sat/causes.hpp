@@ -98,8 +98,9 @@ struct TableFacts {
     return result;
   }
   // The rows are scanned, in pieces; the columns are not. A piece goes on from nothing, from the total of the
-  // piece before it alone, or from the right sum without that total.
-  enum class Carry { none, total, late };
+  // piece before it alone, from the right sum without that total or with its own; or each of its items from
+  // the result at the same place of the piece before it.
+  enum class Carry { none, total, late, with_own, of_place };
   std::vector<Sum> rows(std::size_t piece = SIZE_MAX, Carry carry = Carry::none) const {
     std::vector<Sum> result(items.size());
     Sum own{0}, before{0}, all{0};
@@ -107,12 +108,17 @@ struct TableFacts {
       const std::size_t column = i % size().width;
       if (column == 0) own = all = Sum{0};
       if (column % piece == 0) {
-        before = carry == Carry::none ? Sum{0} : carry == Carry::total ? own : all;
+        before = carry == Carry::total ? own : carry == Carry::late ? all : Sum{0};
         all = wrapping_add(all, own);
         own = Sum{0};
+        if (carry == Carry::with_own && column > 0) {
+          before = all;
+          for (std::size_t k = i; k < i + std::min(piece, size().width - column); ++k)
+            before = wrapping_add(before, static_cast<Sum>(items[k]));
+        }
       }
       own = wrapping_add(own, static_cast<Sum>(items[i]));
-      result[i] = wrapping_add(before, own);
+      result[i] = wrapping_add(carry == Carry::of_place && column >= piece ? result[i - piece] : before, own);
     }
     return result;
   }
@@ -259,6 +265,17 @@ std::string pieces_of_rows(const TableFacts<T>& f) {
         "from column {} on, the sums of the rows hold only the {} items before each tile: the carry is "
         "replaced by a tile's total, which must be added to it",
         piece, piece / 2);
+  if (are_columns_of(f, f.rows(piece, TableFacts<T>::Carry::with_own)))
+    return fmt::format(
+        "from column {} on, the sums of the rows also hold the total of their own {} items: they must get "
+        "that "
+        "of the items before these alone",
+        piece, piece);
+  if (are_columns_of(f, f.rows(piece, TableFacts<T>::Carry::of_place)))
+    return fmt::format(
+        "from column {0} on, each sum of a row goes on from the sum {0} columns before it: the carry must be "
+        "the total of the whole tile, the same for all of its threads",
+        piece);
   return "";
 }
 

@@ -112,11 +112,19 @@ std::string other_kind(const auto& f) {
   const Kind other = f.exclusive() ? Kind::inclusive : Kind::exclusive;
   auto results = f.scanned(f.with(kKindParam, static_cast<std::int64_t>(other)), f.inputs, f.op);
   if (!f.gives(results)) {
-    for (std::size_t i = 0; i < results.size(); i += f.row_length()) results[i] = f.op.identity();
-    return f.exclusive() && f.gives(results) ? "but for a row's first result, this is the inclusive scan: "
-                                               "each result includes its own item, "
-                                               "which the exclusive one leaves out"
-                                             : "";
+    auto unmoved = results;  // without the row's first item
+    for (std::size_t i = 0; i < results.size(); ++i) {
+      const bool is_first = i % f.row_length() == 0;
+      if (is_first) results[i] = f.op.identity();
+      unmoved[i] = is_first ? f.op.identity() : f.op(unmoved[i - 1], f.in()[i]);
+    }
+    if (f.exclusive() && f.gives(results))
+      return "but for a row's first result, this is the inclusive scan: each result includes its own item, "
+             "which the exclusive one leaves out";
+    return f.exclusive() && !f.has_heads() && f.gives(unmoved)
+               ? "the items were not moved: in an exclusive scan, op.identity() stands before a row's first "
+                 "item, not in its place, and position i begins with item i - 1"
+               : "";
   }
   return f.exclusive()
              ? "this is the inclusive scan; the exclusive one was asked for: a row's first result is "

@@ -98,6 +98,8 @@ struct alignas(2 * sizeof(T)) AffineMap {
   }
 };
 
+// The name in all labs of the only operator for which op(a, b) is not op(b, a).
+inline constexpr const char* kNotCommutative = "affine";
 // Applies a first, then b: associative, but NOT commutative. A scan of maps composes, for every i, the first
 // i of them. This is how a linear recurrence x[i] = scale[i] * x[i-1] + shift[i] is computed in parallel.
 // Source: G. Blelloch, "Prefix Sums and Their Applications", 1990, section 1.4.

@@ -215,6 +215,21 @@ TEST(WrongStores, AreFoundInTheRanksOfATile) {
   EXPECT_EQ(wrong_in(t, "digits", run), "none") << "not a key";
 }
 
+TEST(WrongStores, AreFoundInTheRanksOfATileBitByBit) {
+  Tried t = tried("tile_sort", kExample);
+  lab::TracedRun run{{}, 1};
+  const auto store = [&](std::uint64_t element, std::uint32_t thread, std::string from, std::uint64_t i) {
+    run.stores.push_back({"s_keys", element, 0, 0, 0, thread, {{std::move(from), i}}});
+  };
+  // Thread 3 has the items 3, 35, 67 and 99, of which only the first is a key: 0.
+  store(0, 3, "d_in", 3);
+  for (std::uint64_t row = 1; row < 4; ++row) run.stores.push_back({"s_keys", 3 + 32 * row, 0, 0, 0, 3});
+  EXPECT_EQ(wrong_in(t, "tile_sort", run), "none");
+  // By bit 0: 0 4 6 3 1 7 1 3. Now its key is 3, and 0 4 1 1 6 stand before it.
+  store(4, 3, "s_keys", 3);
+  EXPECT_EQ(wrong_in(t, "tile_sort", run), "s_keys[4] 5");
+}
+
 TEST(Check, TellsAnUnstableSortByItsKeysAndByItsValues) {
   Tried t = tried("split", "keys_u32_n3000_random_bits0to4");
   const auto keys = t.output<std::uint32_t>();

@@ -26,27 +26,28 @@ class Stores {
   // The first wrong one, launch for launch.
   std::optional<WrongStore> first_wrong() {
     if (is_merge(rung_) || rung_ == Rung::any_key || keys_.empty()) return {};
-    const unsigned digit = rung_ == Rung::split || rung_ == Rung::tile_sort ? 1 : 8;
+    const bool is_tile = rung_ == Rung::tile_sort;  // one launch makes all passes
+    const unsigned digit = rung_ == Rung::split || is_tile ? 1 : 8;
     const unsigned n_passes = (order_.end_bit - order_.begin_bit + digit - 1) / digit;
-    for (unsigned pass = 0; launch_ < run_.n_launches && pass < n_passes; ++launch_) {
+    for (unsigned pass = 0; launch_ < run_.n_launches && pass < n_passes; launch_ += is_tile ? 0 : 1) {
       const char* const to = (n_passes - pass) % 2 == 1 ? "d_keys_out" : "spare.d_keys";
       const bool moves = run_.reaches(to, launch_);
       first_bit_ = order_.begin_bit + pass * digit;
       n_bits_ = std::min(digit, order_.end_bit - first_bit_);
-      auto wrong = !moves                     ? std::nullopt
-                   : rung_ == Rung::split     ? wrong_row()
-                   : rung_ == Rung::onesweep  ? wrong_sweep()
-                   : rung_ != Rung::tile_sort ? wrong_start()
-                                              : std::nullopt;
-      if (!wrong) wrong = wrong_rank();
-      if (wrong) return wrong;
-      if (!moves) continue;
+      auto wrong = !moves                    ? std::nullopt
+                   : rung_ == Rung::split    ? wrong_row()
+                   : rung_ == Rung::onesweep ? wrong_sweep()
+                   : !is_tile                ? wrong_start()
+                                             : std::nullopt;
+      if (!wrong) wrong = wrong_rank(is_tile ? pass : 0);
+      if (wrong || (is_tile && keys_.size() > 1024)) return wrong;  // of several tiles, the first pass alone
+      if (!moves && !is_tile) continue;
       ++pass;
       std::stable_sort(keys_.begin(), keys_.end(),
                        [this](auto left, auto right) { return digit_of(left) < digit_of(right); });
       const auto why = fmt::format("the keys in order of their bits below bit {}", first_bit_ + n_bits_);
       const std::vector<std::uint64_t> sorted(keys_.begin(), keys_.end());
-      if (rung_ != Rung::tile_sort && (wrong = run_.differs(to, sorted, why, launch_))) return wrong;
+      if (!is_tile && (wrong = run_.differs(to, sorted, why, launch_))) return wrong;
     }
     return {};
   }
@@ -113,8 +114,8 @@ class Stores {
   }
 
   // The positions at which the threads of a block store their keys in shared memory, in the order of their
-  // rows (first_place in given.cuh).
-  std::optional<WrongStore> wrong_rank() const {
+  // rows (first_place in given.cuh). `pass`: of those in this launch.
+  std::optional<WrongStore> wrong_rank(unsigned pass) const {
     const std::uint64_t rows = rung_ == Rung::tile_sort ? 4 : 16, tile = 256 * rows;
     // By array and item: what belongs before an item decides on its rank, so the first item comes first.
     std::map<std::pair<std::string, std::uint64_t>, WrongStore> wrong;
@@ -131,7 +132,7 @@ class Stores {
                           : item < keys_.size() ? store.from.size() == 1 && store.from[0].second == item
                                                 : store.from.empty();
       if (!is_key) others.insert(store.array);
-      if (number >= rows) continue;
+      if (number / rows != pass) continue;
       if (const auto [smaller, same] = before(store.block * tile, i, tile); smaller + same != store.element)
         wrong.try_emplace(
             {store.array, item},

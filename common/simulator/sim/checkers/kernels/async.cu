@@ -259,24 +259,6 @@ KERNEL(double_buffered_copies) {
   out[blockIdx.x * 64 + threadIdx.x] = sum;
 }
 
-// Ping-pong through two phases of one object, without any __syncthreads() in between.
-// EXPECT nothing
-// LAUNCH 2 96
-KERNEL(mbarrier_in_a_loop) {
-  __shared__ Barrier s_barrier;
-  __shared__ int s_tile[96];
-  if (threadIdx.x == 0) init(&s_barrier, 96);
-  __syncthreads();
-  int sum = 0;
-  for (int round = 0; round < 4; ++round) {
-    s_tile[threadIdx.x] = in[round * 96 + threadIdx.x];
-    s_barrier.arrive_and_wait();
-    sum += s_tile[95 - threadIdx.x];
-    s_barrier.arrive_and_wait();
-  }
-  out[blockIdx.x * 96 + threadIdx.x] = sum;
-}
-
 // Between arriving and waiting, the threads do not access shared memory.
 // EXPECT nothing
 // LAUNCH 1 64

@@ -168,19 +168,6 @@ KERNEL(producer_and_consumer_blocks) {
   }
 }
 
-// An atomic counter assigns slots of the output, one update per warp.
-// EXPECT nothing
-// LAUNCH 4 64
-KERNEL(compaction_by_atomic) {
-  const unsigned gid = blockIdx.x * 64 + threadIdx.x, lane = threadIdx.x % 32;
-  const bool keep = in[gid] > 50;
-  const unsigned votes = __ballot_sync(kFull, keep);
-  unsigned base = 0;
-  if (lane == 0) base = atomicAdd(&counter[0], static_cast<unsigned>(__popc(votes)));
-  base = __shfl_sync(kFull, base, 0);
-  if (keep) out[base + static_cast<unsigned>(__popc(votes & ((1u << lane) - 1)))] = in[gid];
-}
-
 // Grid-stride loop in place, with accesses of different widths.
 // EXPECT nothing
 // LAUNCH 2 64
@@ -228,21 +215,7 @@ KERNEL(syncwarp_orders_global_memory) {
 }
 
 // The Programming Guide's way to implement an atomic operation: the swap checks the value that the first load
-// found.
-// EXPECT nothing
-// LAUNCH 4 64
-KERNEL(swap_after_a_plain_look) {
-  const int mine = in[blockIdx.x * 64 + threadIdx.x];
-  int old = out[0], seen;
-  do {
-    seen = old;
-    if (seen >= mine) break;
-    old = atomicCAS(&out[0], seen, mine);
-  } while (old != seen);
-}
-
-// The same for members of a struct, whose addresses the compiler computes in several ways, and for shared
-// memory.
+// found. For members of a struct, whose addresses the compiler computes in several ways, and for shared memory.
 struct Extremes {
   int pad[3], greatest;
   double product;

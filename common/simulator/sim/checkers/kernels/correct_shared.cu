@@ -7,52 +7,6 @@
 namespace cg = cooperative_groups;
 
 // EXPECT nothing
-// LAUNCH 1 128
-KERNEL(hillis_steele_two_barriers) {
-  __shared__ int s_data[128];
-  const unsigned tid = threadIdx.x;
-  s_data[tid] = in[tid];
-  __syncthreads();
-  for (unsigned d = 1; d < 128; d *= 2) {
-    const int left = tid >= d ? s_data[tid - d] : 0;
-    __syncthreads();
-    s_data[tid] += left;
-    __syncthreads();
-  }
-  out[tid] = s_data[tid];
-}
-
-// Only some threads are active, with strided indices and padding against bank conflicts.
-// EXPECT nothing
-// LAUNCH 1 64
-KERNEL(blelloch_with_padding) {
-  __shared__ int s_data[128 + 4];
-  const auto place = [](unsigned i) { return i + i / 32; };
-  const unsigned tid = threadIdx.x;
-  s_data[place(2 * tid)] = in[2 * tid];
-  s_data[place(2 * tid + 1)] = in[2 * tid + 1];
-  unsigned step = 1;
-  for (unsigned d = 64; d > 0; d /= 2, step *= 2) {
-    __syncthreads();
-    if (tid < d) s_data[place(step * (2 * tid + 2) - 1)] += s_data[place(step * (2 * tid + 1) - 1)];
-  }
-  if (tid == 0) s_data[place(127)] = 0;
-  for (unsigned d = 1; d < 128; d *= 2) {
-    step /= 2;
-    __syncthreads();
-    if (tid < d) {
-      const unsigned left = place(step * (2 * tid + 1) - 1), right = place(step * (2 * tid + 2) - 1);
-      const int value = s_data[left];
-      s_data[left] = s_data[right];
-      s_data[right] += value;
-    }
-  }
-  __syncthreads();
-  out[2 * tid] = s_data[place(2 * tid)];
-  out[2 * tid + 1] = s_data[place(2 * tid + 1)];
-}
-
-// EXPECT nothing
 // LAUNCH 1 64
 KERNEL(warp_synchronous_with_syncwarp) {
   __shared__ int s_data[64];
@@ -68,26 +22,6 @@ KERNEL(warp_synchronous_with_syncwarp) {
       sum += s_data[(tid + d) % 32];
     }
     if (tid == 0) out[0] = sum;
-  }
-}
-
-// Volatile, with __syncwarp() between the steps.
-// EXPECT nothing
-// LAUNCH 1 64
-KERNEL(volatile_with_syncwarp) {
-  __shared__ int s_data[64];
-  const unsigned tid = threadIdx.x;
-  s_data[tid] = in[tid];
-  __syncthreads();
-  if (tid < 32) {
-    volatile int* s = s_data;
-    for (unsigned d = 32; d > 0; d /= 2) {
-      const int value = tid + d < 64 ? s[tid] + s[tid + d] : 0;
-      __syncwarp();
-      if (tid < d) s[tid] = value;
-      __syncwarp();
-    }
-    if (tid == 0) out[0] = s[0];
   }
 }
 
@@ -129,17 +63,6 @@ KERNEL(coalesced_group) {
     value += group.shfl(value, 0);
     if (group.thread_rank() == 0) atomicAdd(&out[0], value);
   }
-}
-
-// EXPECT nothing
-// LAUNCH 2 128
-KERNEL(shared_histogram) {
-  __shared__ unsigned s_bins[32];
-  if (threadIdx.x < 32) s_bins[threadIdx.x] = 0;
-  __syncthreads();
-  atomicAdd(&s_bins[in[threadIdx.x] & 31], 1u);
-  __syncthreads();
-  if (threadIdx.x < 32) atomicAdd(&counter[threadIdx.x], s_bins[threadIdx.x]);
 }
 
 // Every thread has its own histogram.

@@ -1,14 +1,10 @@
 // SPDX-License-Identifier: MIT
 // Volatile and atomic accesses of the lanes of one warp: code that relies on lanes running in step, and code
 // that only looks so. kernels.cuh explains the comments.
-#include <cooperative_groups.h>
-
 #include <cuda/atomic>
 #include <cuda/barrier>
 
 #include "sim/checkers/kernels/kernels.cuh"
-
-namespace cg = cooperative_groups;
 
 using Ref = cuda::atomic_ref<int, cuda::thread_scope_block>;
 constexpr auto kRelaxed = cuda::memory_order_relaxed;
@@ -387,19 +383,6 @@ KERNEL(syncwarp_of_the_two_lanes) {
 }
 
 // EXPECT nothing
-// LAUNCH 1 64
-KERNEL(tiles_exchange_relaxed_values) {
-  __shared__ int s_data[64];
-  const auto tile = cg::tiled_partition<8>(cg::this_thread_block());
-  for (int k = 0; k < 3; ++k) {
-    Ref(s_data[threadIdx.x]).store(in[threadIdx.x + k], kRelaxed);
-    tile.sync();
-    out[k * 64 + threadIdx.x] = Ref(s_data[threadIdx.x ^ 5]).load(kRelaxed);
-    tile.sync();
-  }
-}
-
-// EXPECT nothing
 // LAUNCH 1 32
 KERNEL(barrier_object_of_a_warp) {
   __shared__ cuda::barrier<cuda::thread_scope_block> s_barrier;
@@ -447,23 +430,4 @@ KERNEL(lanes_look_back) {
   }
   Word(s_words[lane]).store(2u << 30 | (before + own), kRelaxed);
   out[lane] = static_cast<int>(before);
-}
-
-// EXPECT nothing
-// LAUNCH 1 32
-KERNEL(lock_of_lanes_with_a_volatile_release) {
-  __shared__ unsigned s_lock;
-  __shared__ int s_sum;
-  if (threadIdx.x == 0) s_lock = 0, s_sum = 0;
-  __syncwarp();
-  for (bool done = false; !done;) {
-    if (atomicCAS(&s_lock, 0u, 1u) != 0) continue;
-    __threadfence_block();
-    s_sum += in[threadIdx.x];
-    __threadfence_block();
-    *static_cast<volatile unsigned*>(&s_lock) = 0;
-    done = true;
-  }
-  __syncwarp();
-  if (threadIdx.x == 0) out[0] = s_sum;
 }

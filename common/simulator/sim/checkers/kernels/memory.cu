@@ -10,13 +10,6 @@ KERNEL(no_guard) {
 }
 
 // EXPECT out-of-bounds
-// LAUNCH 4 64 n 250
-KERNEL(guard_off_by_one) {
-  const int gid = static_cast<int>(blockIdx.x * 64 + threadIdx.x);
-  if (gid <= n) out[gid] = 1;  // FAULT
-}
-
-// EXPECT out-of-bounds
 // LAUNCH 1 32
 KERNEL(before_the_start) {
   out[threadIdx.x] = in[static_cast<int>(threadIdx.x) - 1];  // FAULT

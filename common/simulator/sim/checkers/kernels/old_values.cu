@@ -19,25 +19,7 @@ constexpr auto kBoth = cuda::memory_order_acq_rel;
 
 // --- faulty ------------------------------------------------------------------------------------------------
 
-// Volatile partial results without a fence before the ticket.
-// EXPECT missing-fence
-// LAUNCH 8 64
-KERNEL(volatile_sums_without_fence) {
-  __shared__ bool s_last;
-  volatile int* partial = scratch;
-  if (threadIdx.x == 0) {
-    partial[blockIdx.x] = in[blockIdx.x + 1];  // OTHER
-    s_last = atomicAdd(&counter[0], 1u) == gridDim.x - 1;
-  }
-  __syncthreads();
-  if (s_last && threadIdx.x == 0) {
-    int sum = 0;
-    for (unsigned b = 0; b < gridDim.x; ++b) sum += partial[b];  // FAULT
-    out[0] = sum;
-  }
-}
-
-// The same with relaxed atomics; each thread reads one result.
+// Partial results by relaxed atomics without a fence before the ticket; each thread reads one result.
 // EXPECT missing-fence
 // LAUNCH 8 64
 KERNEL(relaxed_sums_without_fence) {

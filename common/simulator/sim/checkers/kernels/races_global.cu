@@ -102,14 +102,6 @@ KERNEL(barrier_is_not_grid_wide) {
       blockIdx.x > 0 ? scratch[(blockIdx.x - 1) * 64 + threadIdx.x] : 0;  // FAULT
 }
 
-// Inside one block, global memory needs barriers too.
-// EXPECT global-race
-// LAUNCH 1 128
-KERNEL(one_block_global) {
-  scratch[threadIdx.x] = in[threadIdx.x];         // OTHER
-  out[threadIdx.x] = scratch[127 - threadIdx.x];  // FAULT
-}
-
 // An atomic of block scope does not exclude other blocks.
 // EXPECT global-race
 // LAUNCH 4 32

@@ -47,29 +47,6 @@ KERNEL(lanes_write_one_word) {
   out[threadIdx.x] = s_last;
 }
 
-// Initialised by thread 0 and read at once by the others.
-// EXPECT shared-race
-// LAUNCH 1 64
-KERNEL(broadcast_without_barrier) {
-  __shared__ int s_value;
-  if (threadIdx.x == 0) s_value = in[0];  // OTHER
-  out[threadIdx.x] = s_value;             // FAULT
-}
-
-// The barrier after the read is missing, so the next round overwrites what slower threads still read.
-// EXPECT shared-race
-// LAUNCH 1 64
-KERNEL(loop_reuses_buffer) {
-  __shared__ int s_tile[64];
-  int sum = 0;
-  for (int round = 0; round < 4; ++round) {
-    s_tile[threadIdx.x] = in[round * 64 + threadIdx.x];  // OTHER
-    __syncthreads();
-    sum += s_tile[63 - threadIdx.x];  // FAULT
-  }
-  out[threadIdx.x] = sum;
-}
-
 // Old warp-synchronous style: correct on GPUs whose warps ran in lock-step.
 // EXPECT shared-race
 // LAUNCH 1 64
@@ -82,26 +59,6 @@ KERNEL(warp_reduction_without_syncwarp) {
     s_data[tid] += s_data[tid + 32];  // FAULT OTHER
     s_data[tid] += s_data[tid + 16];  // FAULT OTHER
     s_data[tid] += s_data[tid + 8];   // FAULT OTHER
-  }
-  if (tid == 0) out[0] = s_data[0];
-}
-
-// Volatile does not help, because the lanes still need not run in lock-step.
-// EXPECT shared-race
-// LAUNCH 1 64
-KERNEL(volatile_warp_reduction) {
-  __shared__ int s_data[64];
-  const unsigned tid = threadIdx.x;
-  s_data[tid] = in[tid];
-  __syncthreads();
-  if (tid < 32) {
-    volatile int* s = s_data;
-    s[tid] = s[tid] + s[tid + 32];  // FAULT OTHER
-    s[tid] = s[tid] + s[tid + 16];  // FAULT OTHER
-    s[tid] = s[tid] + s[tid + 8];   // FAULT OTHER
-    s[tid] = s[tid] + s[tid + 4];   // FAULT OTHER
-    s[tid] = s[tid] + s[tid + 2];   // FAULT OTHER
-    s[tid] = s[tid] + s[tid + 1];   // FAULT OTHER
   }
   if (tid == 0) out[0] = s_data[0];
 }

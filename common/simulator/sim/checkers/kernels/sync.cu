@@ -217,11 +217,3 @@ KERNEL(flag_set_behind_a_barrier) {
   __syncthreads();
   if (threadIdx.x == 1) flag[0] = 1;
 }
-
-// Half of the lanes give a mask with only the other half.
-// EXPECT lane-not-in-mask
-// LAUNCH 1 32
-KERNEL(mask_without_oneself) {
-  const int value = in[threadIdx.x];
-  out[threadIdx.x] = value + __shfl_xor_sync(0x0000ffffu, value, 1);  // FAULT
-}

@@ -63,12 +63,6 @@ TEST(Ladder, ScanningFlagsDoesTheWorkOfTheHandout) {
   EXPECT_NEAR(kept, n / 2, 5 * std::sqrt(n / 4));
 }
 
-TEST(Ladder, BallotsNeedFewerOperationsThanScansOfFlags) {
-  const double scans = counted("fused", kFull)["work"];
-  EXPECT_LT(counted("warp_aggregated", kFull)["work"], scans / 2);
-  EXPECT_LT(counted("single_pass", kFull)["work"], scans / 2);
-}
-
 TEST(Ladder, BarriersAreThoseOfTheHandout) {
   const double n = kFull;
   EXPECT_EQ(counted("three_kernels", kFull)["barriers"], kScanBarriers * (n / kBlock + 1));

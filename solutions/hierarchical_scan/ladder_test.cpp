@@ -112,16 +112,6 @@ TEST(Ladder, StepsGrowWithTheLevelsOfAHierarchyAndWithTheTilesOfAChain) {
   EXPECT_GE(growth("chained"), 3 * kTiles);
 }
 
-TEST(Ladder, BarriersPerTileAreThoseOfTheHandout) {
-  EXPECT_EQ(counted("recursive", kN)["barriers"], kTiles + 1);
-  EXPECT_EQ(counted("reduce_then_scan", kN)["barriers"], 2 * kTiles + 1);
-  EXPECT_EQ(counted("chained", kN)["barriers"], 3 * kTiles);
-  EXPECT_EQ(counted("look_back", kN)["barriers"], 3 * kTiles);
-  EXPECT_EQ(counted("one_word", kN)["barriers"], 3 * kTiles);
-  EXPECT_EQ(counted("warp_look_back", kN)["barriers"], 3 * kTiles / 8) << "tiles are 8 times as large";
-  EXPECT_EQ(counted("state_of_the_art", kN)["barriers"], 2 * kTiles / 2) << "tiles are twice as large";
-}
-
 TEST(Ladder, NoRungHasBankConflicts) {
   for (const char* rung : {"two_levels", "recursive", "reduce_then_scan", "chained", "look_back"})
     EXPECT_EQ(counted(rung, kN).conflicts(), 1) << rung;

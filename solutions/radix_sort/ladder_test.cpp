@@ -56,11 +56,6 @@ TEST(Ladder, SplitPaysItsBytesOnceForEachBit) {
   EXPECT_NEAR(one_bit * 8, 53, 1);  // bytes per key
 }
 
-TEST(Ladder, TilesCrossGlobalMemoryOnce) {
-  EXPECT_EQ(traffic(counted("tile_sort", kN)), 1);
-  EXPECT_EQ(counted("tile_sort", kN)["launches"], 1);
-}
-
 TEST(Ladder, TilesWaitAtTwoBarriersForEachBit) {
   const double n_tiles = kItems / kTile;
   EXPECT_EQ(counted("tile_sort", kN, 8)["barriers"], 2 * 8 * n_tiles);

@@ -75,16 +75,6 @@ TEST(Ladder, CountersDependNeitherOnTheScheduleNorOnCheckers) {
 
 constexpr std::uint64_t kN = 262144;
 
-TEST(Ladder, ReindexingCuresIdleLanesAndMeetsBankConflicts) {
-  EXPECT_LT(counted("neighboured", kN).active_lanes(), 0.8);
-  EXPECT_GT(counted("reindexed", kN).active_lanes(), 0.9);
-  EXPECT_GT(counted("reindexed", kN).conflicts(), 3);
-}
-
-TEST(Ladder, FirstAddHalvesTheBlocks) {
-  EXPECT_NEAR(counted("first_add", kN)["barriers"] / counted("sequential", kN)["barriers"], 0.5, 0.01);
-}
-
 TEST(Ladder, BarriersPerBlockAreThoseOfTheHandout) {
   const auto blocks = [](double items_per_block) {
     double total = 0;
@@ -101,15 +91,6 @@ TEST(Ladder, BytesAreThoseOfTheHandout) {
   EXPECT_NEAR(counted("sequential", kN).bytes(), 4.0 * kN + partials * 36, 128);
   EXPECT_GT(counted("shuffle", kN).bytes(), 1.015 * 4 * kN);
   EXPECT_LT(counted("coarsened", kN).bytes(), 1.01 * 4 * kN);
-}
-
-TEST(Ladder, CoarseningLeavesTwoLaunchesAndTheTicketOne) {
-  for (const std::uint64_t n : {5000u, 262144u}) {
-    EXPECT_EQ(counted("coarsened", n)["launches"], 2) << n;
-    EXPECT_EQ(counted("single_launch", n)["launches"], 1) << n;
-    EXPECT_EQ(counted("state_of_the_art", n)["launches"], 1) << n;
-  }
-  EXPECT_EQ(counted("sequential", kN)["launches"], 3);
 }
 
 // One block has one barrier, and its items pass through no other memory. Several blocks take tickets.

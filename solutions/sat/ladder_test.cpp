@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
-// The simulator's counters confirm what the rungs claim: work, steps, bytes and launches match the handout's
-// table, and each rung removes what the rung below it wasted. The environment variable RUNNER is the path of
-// the solution's runner.
+// The simulator's counters confirm what the rungs claim and the handout's table does not show: other sizes,
+// wide loads, the box filter's independence of its size. The environment variable RUNNER is the path of the
+// solution's runner.
 #include <gtest/gtest.h>
 
 #include <string>
@@ -45,49 +45,12 @@ const lab::Counted& box(std::int64_t radius, Size size) {
   return counter("box", c);
 }
 
-double times_ideal(const std::string& rung) {
-  return counted(rung).bytes() / (8 * kWide.n());
-}
-
 TEST(Ladder, SerialDoesTheLeastWorkInTheMostSteps) {
   for (const Size size : {kWide, Size{37, 100}, Size{1, 50}, Size{50, 1}}) {
     const auto w = static_cast<double>(size.width), h = static_cast<double>(size.height);
     EXPECT_EQ(counted("serial", size)["work"], 2 * size.n() - w - h);
     EXPECT_EQ(counted("serial", size)["steps"], w + h - 2);
   }
-}
-
-TEST(Ladder, SerialRowsTouchASectorForEveryItem) {
-  // Rows: 32 bytes for each 4-byte item, read and written. Columns: coalesced, read and written.
-  EXPECT_EQ(counted("serial").bytes(), (32 + 32 + 4 + 4) * kWide.n());
-}
-
-TEST(Ladder, ABlockPerRowIsCoalesced) {
-  EXPECT_EQ(times_ideal("rows_columns"), 2);
-  EXPECT_LT(counted("rows_columns")["steps"], static_cast<double>(kWide.height) + 20);
-  EXPECT_GT(counted("rows_columns")["steps"], static_cast<double>(kWide.height));
-}
-
-TEST(Ladder, TransposesSpareStepsAndMoveFourTimesWhatTheyMust) {
-  EXPECT_EQ(times_ideal("transpose"), 4);
-  EXPECT_LT(counted("transpose")["steps"], 30);
-  EXPECT_EQ(counted("transpose").conflicts(), 1);
-  EXPECT_EQ(counted("transpose")["launches"], 4);
-}
-
-TEST(Ladder, FusingHalvesTheBytes) {
-  EXPECT_EQ(times_ideal("fused"), 2);
-  EXPECT_EQ(counted("fused").conflicts(), 1);
-  EXPECT_EQ(counted("fused")["launches"], 2);
-}
-
-TEST(Ladder, OnePassMovesLittleMoreThanItMust) {
-  for (const char* rung : {"single_pass", "look_back", "state_of_the_art"})
-    EXPECT_LT(times_ideal(rung), 1.1) << rung;
-  EXPECT_EQ(counted("single_pass")["launches"], 2);
-  EXPECT_EQ(counted("look_back")["launches"], 2);
-  EXPECT_EQ(counted("state_of_the_art")["launches"], 2);
-  EXPECT_EQ(counted("single_pass").conflicts(), 1);
 }
 
 TEST(Ladder, TilesInRegistersNeedFewInstructionsAndWideLoads) {

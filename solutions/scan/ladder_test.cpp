@@ -81,11 +81,6 @@ TEST_P(Rows, TakeTheBarriersOfTheHandout) {
 
 INSTANTIATE_TEST_SUITE_P(Ladder, Rows, testing::Values(8, 64, 1024));
 
-TEST(Ladder, BruteForceDoesHalfTheSquare) {
-  EXPECT_EQ(counted("brute_force", 8192, 1024)["work"], 8 * 1024 * 1023 / 2);
-  EXPECT_EQ(counted("brute_force", 8192, 1024)["steps"], 1023);
-}
-
 TEST(Ladder, AWarpsRowTakesFiveStepsAndNoBarrier) {
   const auto& row = counted("kogge_stone", kN, 32);
   EXPECT_EQ(row["steps"], 5);
@@ -93,14 +88,6 @@ TEST(Ladder, AWarpsRowTakesFiveStepsAndNoBarrier) {
   EXPECT_EQ(row["shared_requests"], 0);
   EXPECT_LE(row["work"], kItems * 5);  // lanes below the offset add, too; their results are discarded
   EXPECT_GE(row["work"], kItems / 32 * network_work(32));
-}
-
-TEST(Ladder, CoarseningDoesAFewOperationsAnItemWhereTheNetworkDoesEleven) {
-  const double coarsened = counted("coarsened", kN, 4096)["work"] / kItems;
-  EXPECT_GT(coarsened, 2);
-  EXPECT_LT(coarsened, 2.4);
-  EXPECT_GT(network_work(4096) / 4096, 11);
-  EXPECT_LT(counted("coarsened", kN, 1024)["work"], counted("block_scan", kN, 1024)["work"]);
 }
 
 TEST(Ladder, SharedMemorySavesTheRoundsTheirTraffic) {

@@ -13,19 +13,6 @@ namespace {
 using exact::Format;
 using ptx::Type;
 
-const Format* format_of(Type t) {
-  switch (t) {
-    case Type::f16: return &exact::kF16;
-    case Type::bf16: return &exact::kBF16;
-    case Type::f32: return &exact::kF32;
-    case Type::f64: return &exact::kF64;
-    default: return nullptr;
-  }
-}
-bool is_signed(Type t) {
-  return t == Type::s16 || t == Type::s32 || t == Type::s64;
-}
-
 // −1, 0 or 1; std::nullopt if unordered.
 std::optional<int> order(Type t, Bits a, Bits b, bool ftz) {
   if (const Format* f = format_of(t)) {
@@ -35,7 +22,7 @@ std::optional<int> order(Type t, Bits a, Bits b, bool ftz) {
     };
     return exact::compare(exact::number(*f, seen(a)), exact::number(*f, seen(b)));
   }
-  if (is_signed(t)) {  // maps the smallest number to 0
+  if (has_sign(t)) {  // maps the smallest number to 0
     const Bits top = Bits{1} << (ptx::bits_of(t) - 1);
     a ^= top;
     b ^= top;

@@ -23,27 +23,20 @@ constexpr struct {
   Mode mode;
 } kModes[] = {{"rn", Mode::nearest_even}, {"rz", Mode::zero}, {"rm", Mode::down}, {"rp", Mode::up}};
 
-const Format* format_of(Type t) {
+const Format* any_format(Type t) {
   switch (t) {
-    case Type::f16: return &exact::kF16;
-    case Type::bf16: return &exact::kBF16;
-    case Type::f32: return &exact::kF32;
-    case Type::f64: return &exact::kF64;
     case Type::tf32: return &exact::kTF32;
     case Type::e4m3x2: return &exact::kE4M3;
     case Type::e5m2x2: return &exact::kE5M2;
-    default: return nullptr;
+    default: return format_of(t);
   }
-}
-bool is_signed(Type t) {
-  return t == Type::s8 || t == Type::s16 || t == Type::s32 || t == Type::s64;
 }
 
 Real number(Type t, Bits bits) {
-  if (const Format* f = format_of(t)) return exact::number(*f, bits);
+  if (const Format* f = any_format(t)) return exact::number(*f, bits);
   const int n = ptx::bits_of(t);
   const Bits mask = n == 64 ? ~Bits{0} : (Bits{1} << n) - 1;
-  const bool negative = is_signed(t) && (bits >> (n - 1) & 1) != 0;
+  const bool negative = has_sign(t) && (bits >> (n - 1) & 1) != 0;
   return exact::integer(negative, (negative ? -bits : bits) & mask);
 }
 
@@ -76,12 +69,12 @@ Bits quiet_nan(const Format& f, Bits of_f64) {
 Bits converted(Type to, Type from, Bits bits, const Modifiers& m) {
   if (m.ftz && from == Type::f32 && (bits & 0x7fffffff) < 0x800000) bits &= 0x80000000;
   const Real x = number(from, bits);
-  if (x.nan && from == Type::f64 && to != Type::f64 && format_of(to) != nullptr && !m.sat)
-    return quiet_nan(*format_of(to), bits);
-  if (const Format* f = format_of(to)) return to_float(*f, x, m);
+  if (x.nan && from == Type::f64 && to != Type::f64 && any_format(to) != nullptr && !m.sat)
+    return quiet_nan(*any_format(to), bits);
+  if (const Format* f = any_format(to)) return to_float(*f, x, m);
   const int n = ptx::bits_of(to);
   if (x.nan) return n == 64 || ptx::bits_of(from) == 64 ? Bits{1} << (n - 1) : 0;
-  return exact::to_integer(x, m.mode, n, is_signed(to));
+  return exact::to_integer(x, m.mode, n, has_sign(to));
 }
 
 struct List {
@@ -94,12 +87,12 @@ struct List {
     o.sources = {from};
     o.expected = [=](Operands x) { return converted(to, from, x[0], m); };
     // Small integers are extended to the width of the register.
-    if (ptx::bits_of(to) <= 16 && format_of(to) == nullptr) o.result_register_bits = 32;
+    if (ptx::bits_of(to) <= 16 && any_format(to) == nullptr) o.result_register_bits = 32;
     const bool has_bf16 = to == Type::bf16 || from == Type::bf16;
     if (has_bf16 && !((to == Type::bf16 && from == Type::f32) || (to == Type::f32 && from == Type::bf16)))
       o.least_sm = 90;
     if (to == Type::bf16 && (m.mode == Mode::down || m.mode == Mode::up)) o.least_sm = 90;
-    if (to == Type::f64 && format_of(from) != nullptr) {  // any NaN is right
+    if (to == Type::f64 && any_format(from) != nullptr) {  // any NaN is right
       const auto expected = o.expected;
       o.accepts = [=](Operands x, Bits got) {
         return got == expected(x) ||
@@ -116,7 +109,7 @@ struct List {
       for (const bool sat : {false, true}) {
         if (ftz && to != Type::f32 && from != Type::f32) continue;
         m.ftz = ftz;
-        m.sat = sat && format_of(to) != nullptr;
+        m.sat = sat && any_format(to) != nullptr;
         Operation& o = add(rounding + (ftz ? ".ftz" : "") + (sat ? ".sat" : ""), to, from, m);
         // sm_90 rounds a subnormal in the given direction instead of flushing it.
         const bool away = m.mode == Mode::up || (m.mode == Mode::down && !sat);
@@ -222,7 +215,7 @@ void add_machine_learning(List& list) {
 
 void add_pack_sat(List& list) {
   const auto clamped = [](Type t, Bits a) {
-    return exact::to_integer(number(Type::s32, a), Mode::zero, ptx::bits_of(t), is_signed(t));
+    return exact::to_integer(number(Type::s32, a), Mode::zero, ptx::bits_of(t), has_sign(t));
   };
   for (const Type t : {Type::u16, Type::s16, Type::u8, Type::s8}) {
     const int bits = ptx::bits_of(t);

@@ -19,17 +19,6 @@ using exact::Mode;
 using exact::Real;
 using ptx::Type;
 
-const Format& format_of(Type t) {
-  switch (t) {
-    case Type::f16:
-    case Type::f16x2: return exact::kF16;
-    case Type::bf16:
-    case Type::bf16x2: return exact::kBF16;
-    case Type::f32: return exact::kF32;
-    default: return exact::kF64;
-  }
-}
-
 Bits sign_bit(const Format& f) {
   return Bits{1} << (f.bits - 1);
 }
@@ -144,7 +133,7 @@ void add_arithmetic(List& list) {
             const std::string spelt = fmt::format("{}.{}{}", a.name, mode.name, end);
             const std::string row = mode.mode == Mode::nearest_even ? a.name + end : spelt;
             any_nan(list.add(row, spelt, t, times(t, a.n_sources), [&a, t, m, r = mode.mode](Operands o) {
-              return computed(format_of(t), a, o, r, m);
+              return computed(*format_of(t), a, o, r, m);
             }));
           }
 }
@@ -174,7 +163,7 @@ using Function = long double (*)(long double, long double);
 
 void add_approximate(List& list, const std::string& row, Type t, int n, Function function, double relative,
                      double absolute, bool ftz, std::function<bool(double)> in_range = {}) {
-  const Format& f = format_of(t);
+  const Format& f = *format_of(t);
   const auto exactly = [=, &f](Operands o) {
     long double x[2] = {0, 0};
     for (int k = 0; k < n; ++k) x[k] = as_double(f, flush(f, o[k], ftz));
@@ -283,7 +272,7 @@ void add_extremes(List& list) {
         m.xorsign = (flags & 4) != 0;
         const std::string row = fmt::format("{}{}.{}", max ? "max" : "min", m.text(), ptx::spelling(t));
         Operation& o = list.add(row, row, t, {t, t},
-                                [=](Operands x) { return extreme(format_of(t), max, x[0], x[1], m); });
+                                [=](Operands x) { return extreme(*format_of(t), max, x[0], x[1], m); });
         if (m.xorsign) o.least_sm = 86;
         any_nan(o);
       }
@@ -291,7 +280,7 @@ void add_extremes(List& list) {
 
 void add_signs(List& list) {
   for (const Type t : {Type::f32, Type::f64}) {
-    const Format& f = format_of(t);
+    const Format& f = *format_of(t);
     for (const bool ftz : {false, true}) {
       if (ftz && t == Type::f64) continue;
       const std::string end = std::string(ftz ? ".ftz." : ".") + ptx::spelling(t);
@@ -358,12 +347,12 @@ void add_halves(List& list) {
         const std::string end = m.text() + "." + ptx::spelling(t);
         add_half(
             list, a.name + end, a.name + std::string(".rn") + end, t, a.n_sources,
-            [&a, t, m](Operands x) { return computed(format_of(t), a, x, Mode::nearest_even, m); },
+            [&a, t, m](Operands x) { return computed(*format_of(t), a, x, Mode::nearest_even, m); },
             t == Type::bf16 && !fma ? 90 : 80);
       }
   }
   for (const Type t : {Type::f16, Type::bf16}) {
-    const Format& f = format_of(t);
+    const Format& f = *format_of(t);
     const std::string type = std::string(".") + ptx::spelling(t);
     for (const bool ftz : {false, true}) {
       if (ftz && t == Type::bf16) continue;

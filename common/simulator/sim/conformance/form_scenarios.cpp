@@ -247,26 +247,6 @@ void add_comparisons(std::vector<Form>& all) {
          };
          return two(less(a & 0xffff, b & 0xffff), less(a >> 16 & 0xffff, b >> 16 & 0xffff));
        }});
-  add({"set of two halves",
-       "  cvt.u16.u32 %h0, %a;\n  cvt.u16.u32 %h1, %b;\n  set.eq.f16x2.f16x2 %d0, %a, %b;\n"
-       "  set.ne.u32.bf16 %d1, %h0, %h1;\n",
-       2,
-       [](Word a, Word b, Word) {
-         const auto equal = [](Word x, Word y, Word inf) {
-           if ((x & 0x7fff) > inf || (y & 0x7fff) > inf) return false;
-           return x == y || ((x | y) & 0x7fff) == 0;
-         };
-         const auto one = [&](Word x, Word y) {
-           return equal(x & 0xffff, y & 0xffff, 0x7c00) ? Word{0x3c00} : Word{0};
-         };
-         const bool nan = (a & 0x7fff) > 0x7f80 || (b & 0x7fff) > 0x7f80;
-         return std::vector<Word>{
-             one(a >> 16, b >> 16) << 16 | one(a, b),
-             !nan && !equal(a & 0xffff, b & 0xffff, 0x7f80) ? Word{0xffffffff} : Word{0}};
-       },
-       false,
-       {},
-       90});
 }
 
 void add_lop3(std::vector<Form>& all) {
@@ -399,12 +379,6 @@ void add_operands(std::vector<Form>& all) {
        "  add.u64 %T2, %T2, %T3;\n  add.u64 %T0, %T0, %T3;\n  st.shared.u32 [%T2+8], %a;\n"
        "  ld.u32 %d5, [%T0+8];\n",
        6, [](Word a, Word, Word) { return std::vector<Word>{1, 0, 1, 1, 0, a}; }});
-  add({"slct and selp of predicates",
-       "  setp.lt.u32 %p, %a, %b;\n  selp.b64 %D0, %A, %B, %p;\n  slct.u64.s32 %D1, %A, %C, %b;\n", 2,
-       [](Word a, Word b, Word c) {
-         return std::vector<Word>{low(a) < low(b) ? a : b, static_cast<std::int32_t>(b) >= 0 ? a : c};
-       },
-       true});
 }
 
 std::vector<Form> forms() {
@@ -469,15 +443,6 @@ Scenario vector_parameters() {
 std::vector<Scenario> carry_scenarios() {
   std::vector<Scenario> all;
   for (const char* type : {"u32", "s32", "u64", "s64"}) {
-    all.push_back(scenario(chain(type, {{"add.cc", 2}, {"addc.cc", 2}, {"addc.cc", 2}, {"addc", 2}})));
-    all.push_back(scenario(chain(type, {{"sub.cc", 2}, {"subc.cc", 2}, {"subc.cc", 2}, {"subc", 2}})));
-    all.push_back(scenario(chain(type, {{"mad.lo.cc", 3},
-                                        {"madc.lo.cc", 3},
-                                        {"madc.hi.cc", 3},
-                                        {"madc.hi", 3},
-                                        {"add.cc", 2},
-                                        {"madc.lo", 3}})));
-    all.push_back(scenario(chain(type, {{"mad.hi.cc", 3}, {"madc.hi.cc", 3}, {"madc.lo", 3}, {"addc", 2}})));
     // All combinations of an instruction that writes the flag, one that reads and writes it, and one that
     // reads it.
     const Link starts[] = {{"add.cc", 2}, {"sub.cc", 2}, {"mad.lo.cc", 3}, {"mad.hi.cc", 3}};

@@ -16,25 +16,21 @@ __extension__ using UWide = unsigned __int128;
 
 constexpr Type kIntegers[] = {Type::u16, Type::s16, Type::u32, Type::s32, Type::u64, Type::s64};
 
-bool is_signed(Type t) {
-  return t == Type::s8 || t == Type::s16 || t == Type::s32 || t == Type::s64;
-}
-
 // The number that the bits represent.
 Wide value(Type t, Bits bits) {
   const int n = ptx::bits_of(t);
   Wide v = static_cast<Wide>(n == 64 ? bits : bits & ((Bits{1} << n) - 1));
-  if (is_signed(t) && (bits >> (n - 1) & 1) != 0) v -= static_cast<Wide>(1) << n;
+  if (has_sign(t) && (bits >> (n - 1) & 1) != 0) v -= static_cast<Wide>(1) << n;
   return v;
 }
 Bits bits_of(Wide v) {
   return static_cast<Bits>(static_cast<UWide>(v));
 }
 Wide least(Type t) {
-  return is_signed(t) ? -(static_cast<Wide>(1) << (ptx::bits_of(t) - 1)) : 0;
+  return has_sign(t) ? -(static_cast<Wide>(1) << (ptx::bits_of(t) - 1)) : 0;
 }
 Wide greatest(Type t) {
-  return (static_cast<Wide>(1) << (ptx::bits_of(t) - (is_signed(t) ? 1 : 0))) - 1;
+  return (static_cast<Wide>(1) << (ptx::bits_of(t) - (has_sign(t) ? 1 : 0))) - 1;
 }
 Wide clamped(Type t, Wide v) {
   return std::clamp(v, least(t), greatest(t));
@@ -81,13 +77,13 @@ constexpr std::initializer_list<Type> kWords = {Type::u32, Type::s32};
 
 Wide high_half(Type t, Wide a, Wide b) {
   // A product of two 64-bit numbers fits 128 bits; >> keeps the sign.
-  if (is_signed(t)) return a * b >> ptx::bits_of(t);
+  if (has_sign(t)) return a * b >> ptx::bits_of(t);
   return static_cast<Wide>(static_cast<UWide>(a) * static_cast<UWide>(b) >> ptx::bits_of(t));
 }
 // The low 24 bits as a number.
 Wide low24(Type t, Wide a) {
   Wide v = a & 0xffffff;
-  if (is_signed(t) && (v & 0x800000) != 0) v -= 0x1000000;
+  if (has_sign(t) && (v & 0x800000) != 0) v -= 0x1000000;
   return v;
 }
 
@@ -105,10 +101,10 @@ void add_halves(List& list, const std::string& name, Type half, const std::funct
 void add_dot_products(List& list) {
   for (const Type a : kWords)
     for (const Type b : kWords) {
-      const Type result = is_signed(a) || is_signed(b) ? Type::s32 : Type::u32;
+      const Type result = has_sign(a) || has_sign(b) ? Type::s32 : Type::u32;
       const std::string types = fmt::format("{}.{}", ptx::spelling(a), ptx::spelling(b));
-      const auto byte = [](Type t) { return is_signed(t) ? Type::s8 : Type::u8; };
-      const auto half = [](Type t) { return is_signed(t) ? Type::s16 : Type::u16; };
+      const auto byte = [](Type t) { return has_sign(t) ? Type::s8 : Type::u8; };
+      const auto half = [](Type t) { return has_sign(t) ? Type::s16 : Type::u16; };
       list.add("dp4a." + types, result, {Type::b32, Type::b32, result}, [=](Operands o) {
         Wide sum = value(result, o[2]);
         for (int k = 0; k < 4; ++k) sum += value(byte(a), o[0] >> 8 * k) * value(byte(b), o[1] >> 8 * k);
@@ -225,7 +221,7 @@ void logic(List& list, const std::string& name, std::initializer_list<Type> type
 
 Bits extracted(Type t, Bits a, int position, int length) {
   const int n = width(t);
-  const bool sign = is_signed(t) && length > 0 && bit(a, std::min(position + length - 1, n - 1));
+  const bool sign = has_sign(t) && length > 0 && bit(a, std::min(position + length - 1, n - 1));
   Bits r = 0;
   for (int k = 0; k < n; ++k) {
     const bool inside = k < length && position + k < n;
@@ -288,7 +284,7 @@ void add_shifts(List& list) {
         const Bits from = static_cast<Bits>(k) + o[1];
         const bool inside = from < static_cast<Bits>(width(t));
         r |= static_cast<Bits>(inside ? bit(o[0], static_cast<int>(from))
-                                      : is_signed(t) && bit(o[0], width(t) - 1))
+                                      : has_sign(t) && bit(o[0], width(t) - 1))
              << k;
       }
       return r;
@@ -330,7 +326,7 @@ void add_counts(List& list) {
     for (const bool amount : {false, true})
       list.add(fmt::format("bfind{}.{}", amount ? ".shiftamt" : "", ptx::spelling(t)), Type::u32, {t},
                [=](Operands o) {
-                 const bool sign = is_signed(t) && bit(o[0], width(t) - 1);
+                 const bool sign = has_sign(t) && bit(o[0], width(t) - 1);
                  for (int k = width(t) - 1; k >= 0; --k)
                    if (bit(o[0], k) != sign) return static_cast<Bits>(amount ? width(t) - 1 - k : k);
                  return Bits{0xffffffff};

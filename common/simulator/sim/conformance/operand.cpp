@@ -9,22 +9,27 @@
 #include "sim/conformance/operation.hpp"
 
 namespace course::sim {
+
+const exact::Format* format_of(ptx::Type t) {
+  switch (t) {
+    case ptx::Type::f16: return &exact::kF16;
+    case ptx::Type::bf16: return &exact::kBF16;
+    case ptx::Type::f32: return &exact::kF32;
+    case ptx::Type::f64: return &exact::kF64;
+    default: return nullptr;
+  }
+}
+bool has_sign(ptx::Type t) {
+  using enum ptx::Type;
+  return t == s8 || t == s16 || t == s32 || t == s64;
+}
+
 namespace {
 
 using ptx::Type;
 
 Bits low_bits(Bits value, int bits) {
   return bits >= 64 ? value : value & ((Bits{1} << bits) - 1);
-}
-
-const exact::Format* format_of(Type t) {
-  switch (t) {
-    case Type::f16: return &exact::kF16;
-    case Type::bf16: return &exact::kBF16;
-    case Type::f32: return &exact::kF32;
-    case Type::f64: return &exact::kF64;
-    default: return nullptr;
-  }
 }
 
 std::vector<Bits> float_edges(const exact::Format& f) {
@@ -249,9 +254,7 @@ Outcome expected_outcome(const Operation& o, Operands operands, bool odd_thread)
   }
   const int bits = register_bits(o), type_bits = ptx::bits_of(o.result);
   Bits r = low_bits(o.expected(operands), type_bits);
-  const bool is_signed =
-      o.result == Type::s8 || o.result == Type::s16 || o.result == Type::s32 || o.result == Type::s64;
-  if (is_signed && bits > type_bits && (r >> (type_bits - 1) & 1) != 0) r |= ~Bits{0} << type_bits;
+  if (has_sign(o.result) && bits > type_bits && (r >> (type_bits - 1) & 1) != 0) r |= ~Bits{0} << type_bits;
   r = low_bits(r, bits);
   return {r, odd_thread ? r : low_bits(kUntouched, bits)};
 }

@@ -12,6 +12,12 @@
 
 namespace course::sim {
 
+namespace exact {
+struct Format;
+}
+const exact::Format* format_of(ptx::Type type);  // nullptr if it is no type of one floating-point number
+bool has_sign(ptx::Type type);
+
 // Operands and results as bits, zero-extended.
 using Bits = std::uint64_t;
 using Operands = const Bits*;

@@ -242,14 +242,17 @@ Scenario barriers() {
       "  st.global.u32 [%out+24], %d;\n"
       "  barrier.cta.sync 3, 64;\n  mov.u64 %s, cells;\n  sub.u32 %b, 63, %i;\n  mul.wide.u32 %t, %b, 4;\n  "
       "add.u64 %s, %s, %t;\n"
-      "  ld.shared.u32 %d, [%s];\n  st.global.u32 [%out+32], %d;\n";
+      "  ld.shared.u32 %d, [%s];\n  st.global.u32 [%out+32], %d;\n  setp.lt.u32 %p, %a, 64;\n"
+      "  bar.red.and.pred %q, 1, %p;\n  selp.u32 %d, 1, 0, %q;\n  st.global.u32 [%out+40], %d;\n"
+      "  bar.red.or.pred %q, 1, !%p;\n  selp.u32 %d, 1, 0, %q;\n  st.global.u32 [%out+48], %d;\n";
   s.ptx = scenario_kernel(
       "  .reg .b32 %a, %b, %d;\n  .reg .b64 %s, %t;\n  .reg .pred %p, %q;\n  .shared .align 4 .b8 "
       "cells[256];\n",
-      body, 1, 5);
+      body, 1, 7);
   for (std::uint32_t i = 0; i < 64; ++i) s.in.push_back(i % 5 == 0 ? i : 0);  // thread 0 also has 0
   for (std::uint32_t i = 0; i < 64; ++i)
-    for (const Word w : {Word{12}, Word{0}, Word{1}, s.in[i ^ 1], s.in[63 - i]}) s.out.push_back(w);
+    for (const Word w : {Word{12}, Word{0}, Word{1}, s.in[i ^ 1], s.in[63 - i], Word{1}, Word{0}})
+      s.out.push_back(w);
   return s;
 }
 

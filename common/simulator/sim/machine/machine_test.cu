@@ -108,17 +108,6 @@ KERNEL lane_lock_rude(int* lock, int* counter) {
   atomicExch(lock, 0);
 }
 
-KERNEL ticket_lock(unsigned* next, unsigned* serving, int* log) {
-  if (threadIdx.x == 0) {
-    const unsigned mine = atomicAdd(next, 1u);
-    while (*static_cast<volatile unsigned*>(serving) != mine) {
-    }
-    log[mine] = static_cast<int>(blockIdx.x);
-    __threadfence();
-    atomicAdd(serving, 1u);
-  }
-}
-
 // Block b waits for block b + 1, so the later block must get a turn while the earlier one spins.
 KERNEL wait_for_later_block(int* flags, int* out) {
   const int b = static_cast<int>(blockIdx.x), n = static_cast<int>(gridDim.x);
@@ -150,15 +139,6 @@ KERNEL ping_pong(int* out, int rounds) {
     __syncthreads();
   }
   out[i] = s[rounds % 2][i];
-}
-
-KERNEL barrier_votes(const int* in, int* out) {
-  const int i = static_cast<int>(threadIdx.x), n = static_cast<int>(blockDim.x);
-  out[i] = __syncthreads_count(in[i]);
-  out[n + i] = __syncthreads_and(in[i] >= 0);
-  out[2 * n + i] = __syncthreads_and(in[i]);
-  out[3 * n + i] = __syncthreads_or(in[i] == 3);
-  out[4 * n + i] = __syncthreads_or(in[i] == 99);
 }
 
 // Later barriers do not count warps that have exited.
@@ -207,24 +187,6 @@ KERNEL producer_consumer(const int* in, int* out, int rounds) {
 
 // --- warps
 
-KERNEL masks_in_arms(int* out) {
-  const int i = static_cast<int>(threadIdx.x);
-  int v;
-  if (i < 10) {
-    v = __shfl_sync(0x3ffu, i * 5, (i + 1) % 10);
-  } else if (i < 20) {
-    v = __reduce_add_sync(0xffc00u, i);
-  } else {
-    const unsigned mask = 0xfff00000u;
-    v = static_cast<int>(__ballot_sync(mask, i % 2));
-    v ^= __any_sync(mask, i == 31) << 4;
-    v ^= __all_sync(mask, i == 31) << 5;
-    v ^= static_cast<int>(__match_any_sync(mask, i / 4));
-  }
-  __syncwarp();
-  out[i] = v;
-}
-
 // Half of the warp loops more often than the other half before it reaches the shuffle.
 KERNEL shuffle_after_uneven_loops(int* out) {
   const int i = static_cast<int>(threadIdx.x);
@@ -235,13 +197,6 @@ KERNEL shuffle_after_uneven_loops(int* out) {
 }
 
 // --- calls
-
-__device__ __noinline__ int fibonacci(int n) {
-  return n < 2 ? n : fibonacci(n - 1) + fibonacci(n - 2);
-}
-KERNEL recursion(int* out) {
-  out[threadIdx.x] = fibonacci(static_cast<int>(threadIdx.x) % 13);
-}
 
 __device__ __noinline__ int is_odd(int n);
 __device__ __noinline__ int is_even(int n) {
@@ -291,27 +246,6 @@ __device__ Binary d_table[3] = {times, plus, minus};
 KERNEL function_tables(const int* choice, int* out) {
   const int i = static_cast<int>(threadIdx.x);
   out[i] = kTable[choice[i]](i, 3) * 1000 + d_table[choice[i]](i, 2);
-}
-
-struct Shape {
-  __device__ virtual int area() const = 0;
-  __device__ virtual ~Shape() {}
-};
-struct Square : Shape {
-  int side;
-  __device__ explicit Square(int s) : side(s) {}
-  __device__ int area() const override { return side * side; }
-};
-struct Rectangle : Shape {
-  int a, b;
-  __device__ Rectangle(int x, int y) : a(x), b(y) {}
-  __device__ int area() const override { return a * b; }
-};
-KERNEL virtual_functions(int* out) {
-  const int i = static_cast<int>(threadIdx.x);
-  Shape* shape = i % 3 == 0 ? static_cast<Shape*>(new Square(i)) : new Rectangle(i, 2);
-  out[i] = shape->area();
-  delete shape;
 }
 
 // --- memory

@@ -152,6 +152,11 @@ TEST_F(Api, PinnedAndManagedMemoryWorkOnBothSides) {
   std::memset(pinned, 3, 16);
   EXPECT_EQ(cudaMemcpy(managed, pinned, 16, cudaMemcpyHostToDevice), cudaSuccess);
   EXPECT_EQ(static_cast<char*>(managed)[15], 3);
+#if CUDART_VERSION >= 13000
+  EXPECT_EQ(cudaMemPrefetchAsync(managed, 16, {cudaMemLocationTypeDevice, 0}, 0, nullptr), cudaSuccess);
+#else
+  EXPECT_EQ(cudaMemPrefetchAsync(managed, 16, 0, nullptr), cudaSuccess);
+#endif
   EXPECT_EQ(cudaMemcpy(pinned, managed, 16, cudaMemcpyDeviceToHost), cudaSuccess);
   void* same = nullptr;
   EXPECT_EQ(cudaHostGetDevicePointer(&same, pinned, 0), cudaSuccess);

@@ -281,13 +281,6 @@ const std::map<std::string, std::function<void(Case&)>> kCases{
        k.write(k.a, k.s, kN / 2 + 1), fill<<<8, 256, 0, k.t>>>(k.a + kN / 2 + 1, 1, kN / 2 - 1);
      }},
     {"atomics", [](Case& k) { count<<<1, 32, 0, k.s>>>(k.a), count<<<1, 32, 0, k.t>>>(k.a); }},
-    {"event",
-     [](Case& k) {
-       k.write(k.a, k.s);
-       CHECK(cudaEventRecord(k.event, k.s));
-       CHECK(cudaStreamWaitEvent(k.t, k.event));
-       k.read(k.a, k.b, k.t);
-     }},
     {"event_of_a_third_stream",
      [](Case& k) {
        k.write(k.a, k.s);
@@ -301,13 +294,6 @@ const std::map<std::string, std::function<void(Case&)>> kCases{
      [](Case& k) {
        k.write(k.a, k.s);
        CHECK(cudaStreamSynchronize(k.s));
-       k.read(k.a, k.b, k.t);
-     }},
-    {"host_waits_for_the_event",
-     [](Case& k) {
-       k.write(k.a, k.s);
-       CHECK(cudaEventRecord(k.event, k.s));
-       CHECK(cudaEventSynchronize(k.event));
        k.read(k.a, k.b, k.t);
      }},
     {"host_asks_for_the_event",

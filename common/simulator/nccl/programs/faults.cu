@@ -261,10 +261,6 @@ const std::map<std::string, std::function<void()>> kCases{
        print("call", all_reduce(0));
        synchronise();
      }},
-    {"missing_rank_in_threads", of_threads([](int d) {
-       if (d == 0) (void)all_reduce(d);
-       CUDA(cudaGetLastError());
-     })},
     {"missing_rank_polled",
      [] {
        print("call", all_reduce(0));
@@ -319,7 +315,6 @@ const std::map<std::string, std::function<void()>> kCases{
        CUDA(cudaFree(g_device[0].a));
        print("call", all_reduce(0));
      }},
-    {"too_short", [] { print("call", all_reduce(0, kN + 1)); }},
     {"gather_too_short",
      [] {
        const Device& d = g_device[1];

@@ -242,10 +242,6 @@ const std::map<std::string, std::function<void()>> kCases{
        if (g_process.rank == 1) sleep_for_ever();
        (void)all_reduce();
      })},
-    {"missing_first_rank", joined([] {
-       if (g_process.rank == 0) sleep_for_ever();
-       (void)all_reduce();
-     })},
     {"missing_rank_polled",
      [] {
        join();
@@ -269,12 +265,6 @@ const std::map<std::string, std::function<void()>> kCases{
        choose_device();
        const ncclUniqueId id = share_id(g_process, g_id_file);
        print("join", ncclCommInitRank(&g_rank.comm, g_process.size, id, g_process.rank));
-     }},
-    {"never_finished",
-     [] {
-       join();
-       if (g_process.rank == 0) sleep_for_ever();
-       print("call", all_reduce());
      }},
     // --- processes that end
     {"killed",

@@ -45,12 +45,6 @@ FAULTS_OF_RANKS = {
         [USAGE, None, USAGE],
         rf"rank 0 waits in ncclAllReduce\(.*\) {LINE}\n.* rank 1 has made no call\n.* rank 2 waits in .* {LINE}\n$",
     ),
-    "missing_first_rank": (
-        2,
-        2,
-        [None, USAGE],
-        rf"rank 0 has made no call\n.* rank 1 waits in ncclAllReduce\(.*\) {LINE}",
-    ),
     "missing_rank_polled": (
         2,
         1,
@@ -76,12 +70,6 @@ FAULTS_OF_RANKS = {
         ["join: invalid usage\n", None, "join: invalid usage\n"],
         rf"a communicator of 3 ranks waits for rank 1, .*\n"
         rf".* rank 0 waits in ncclCommInitRank {LINE}\n.* rank 2 waits in ncclCommInitRank {LINE}",
-    ),
-    "never_finished": (
-        2,
-        1,
-        [None, "call: no error\n"],
-        rf"the program ends while ranks wait .*\n.* rank 1 waits in ncclAllReduce.* {LINE}",
     ),
     "killed": (
         3,

@@ -118,24 +118,6 @@ KERNEL(lock_with_orders) {
   lock.store(0u, cuda::memory_order_release);
 }
 
-// A ticket lock.
-// EXPECT nothing
-// LAUNCH 6 64
-KERNEL(ticket_lock) {
-  volatile unsigned* turn = counter + 1;
-  if (threadIdx.x == 0) {
-    const unsigned mine = atomicAdd(&counter[0], 1u);
-    while (turn[0] != mine) {
-    }
-    __threadfence();
-  }
-  __syncthreads();
-  out[threadIdx.x] += in[blockIdx.x];
-  __threadfence();
-  __syncthreads();
-  if (threadIdx.x == 0) turn[0] = turn[0] + 1;
-}
-
 // Producer and consumer blocks with a queue of one element.
 // EXPECT nothing
 // LAUNCH 2 64

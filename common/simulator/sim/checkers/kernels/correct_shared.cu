@@ -25,18 +25,6 @@ KERNEL(warp_synchronous_with_syncwarp) {
   }
 }
 
-// Each half of the warp synchronises, and reads only its own words.
-// EXPECT nothing
-// LAUNCH 1 32
-KERNEL(syncwarp_of_exactly_those) {
-  __shared__ int s_data[32];
-  const unsigned lane = threadIdx.x;
-  s_data[lane] = in[lane];
-  const unsigned mask = lane < 16 ? 0x0000ffffu : 0xffff0000u;
-  __syncwarp(mask);
-  out[lane] = s_data[lane ^ 7];
-}
-
 // Tiles of 16 lanes: each orders its own half of the warp.
 // EXPECT nothing
 // LAUNCH 1 64
@@ -62,21 +50,6 @@ KERNEL(coalesced_group) {
     int value = in[threadIdx.x];
     value += group.shfl(value, 0);
     if (group.thread_rank() == 0) atomicAdd(&out[0], value);
-  }
-}
-
-// Every thread has its own histogram.
-// EXPECT nothing
-// LAUNCH 1 64
-KERNEL(private_histograms) {
-  __shared__ unsigned char s_bins[64][8];
-  for (int b = 0; b < 8; ++b) s_bins[threadIdx.x][b] = 0;
-  for (int k = 0; k < 16; ++k) s_bins[threadIdx.x][in[threadIdx.x * 16 + k] & 7]++;
-  __syncthreads();
-  if (threadIdx.x < 8) {
-    int sum = 0;
-    for (int t = 0; t < 64; ++t) sum += s_bins[t][threadIdx.x];
-    out[threadIdx.x] = sum;
   }
 }
 
@@ -160,15 +133,6 @@ KERNEL(barrier_votes) {
   const int n_high = __syncthreads_count(in[threadIdx.x] > 50);
   const int all = __syncthreads_and(in[threadIdx.x] >= 0);
   out[threadIdx.x] = any + n_high + all;
-}
-
-// Threads without an element leave; no barrier follows.
-// EXPECT nothing
-// LAUNCH 2 96 n 130
-KERNEL(early_exit_without_barrier) {
-  const int gid = static_cast<int>(blockIdx.x * 96 + threadIdx.x);
-  if (gid >= n) return;
-  out[gid] = in[gid] + 1;
 }
 
 // Threads leave after the last barrier.

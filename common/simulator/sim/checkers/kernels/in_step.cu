@@ -316,17 +316,6 @@ KERNEL(sets_what_is_not_set_yet) {
   out[threadIdx.x] = s_found + s_most;
 }
 
-// EXPECT nothing
-// LAUNCH 1 32
-KERNEL(places_by_tickets) {
-  __shared__ int s_count, s_kept[32];
-  if (threadIdx.x == 0) s_count = 0;
-  __syncwarp();
-  if (in[threadIdx.x] % 2 == 0) Ref(s_kept[atomicAdd(&s_count, 1)]).store(in[threadIdx.x], kRelaxed);
-  __syncwarp();
-  if (static_cast<int>(threadIdx.x) < s_count) out[threadIdx.x] = Ref(s_kept[threadIdx.x]).load(kRelaxed);
-}
-
 // The lane with the last ticket reads what the others have stored, and resets the counter.
 // EXPECT nothing
 // LAUNCH 1 32

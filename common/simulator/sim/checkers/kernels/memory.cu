@@ -3,13 +3,6 @@
 #include "sim/checkers/kernels/kernels.cuh"
 
 // EXPECT out-of-bounds
-// LAUNCH 4 64 n 250
-KERNEL(no_guard) {
-  const unsigned gid = blockIdx.x * 64 + threadIdx.x;
-  out[gid] = in[gid];  // FAULT
-}
-
-// EXPECT out-of-bounds
 // LAUNCH 1 32
 KERNEL(before_the_start) {
   out[threadIdx.x] = in[static_cast<int>(threadIdx.x) - 1];  // FAULT

@@ -173,18 +173,6 @@ KERNEL(byte_values_behind_byte_flags) {
   out[blockIdx.x] = before;
 }
 
-// The last block takes the results out with exchanges.
-// EXPECT missing-fence
-// LAUNCH 8 1
-KERNEL(sums_taken_out_without_fence) {
-  volatile unsigned* partial = counter + 1;
-  partial[blockIdx.x] = static_cast<unsigned>(in[blockIdx.x + 1]);  // OTHER
-  if (atomicAdd(&counter[0], 1u) != gridDim.x - 1) return;
-  unsigned sum = 0;
-  for (unsigned b = 1; b <= gridDim.x; ++b) sum += atomicExch(&counter[b], 0u);  // FAULT
-  out[0] = static_cast<int>(sum);
-}
-
 // The last block reads the results while it adds to them, which leaves the right sums behind.
 // EXPECT missing-fence
 // LAUNCH 8 1

@@ -85,13 +85,6 @@ KERNEL(look_back_without_barrier) {
   if (threadIdx.x == 0) flag[blockIdx.x] = 1;
 }
 
-// Every block adds to the result without an atomic.
-// EXPECT global-race
-// LAUNCH 16 32
-KERNEL(blocks_add_plainly) {
-  if (threadIdx.x == 0) out[0] += in[blockIdx.x];  // FAULT OTHER
-}
-
 // A block-wide barrier orders only one block.
 // EXPECT global-race
 // LAUNCH 4 64
@@ -151,16 +144,6 @@ KERNEL(lock_without_acquire) {
   }
   out[0] += in[blockIdx.x];  // FAULT OTHER
   __threadfence();
-  atomicExch(&counter[0], 0u);
-}
-
-// A lock whose release has no fence, so it publishes nothing.
-// EXPECT missing-fence
-// LAUNCH 4 1
-KERNEL(lock_without_fence) {
-  while (atomicCAS(&counter[0], 0u, 1u) != 0u) {
-  }
-  out[0] = out[0] + in[blockIdx.x];  // FAULT OTHER
   atomicExch(&counter[0], 0u);
 }
 

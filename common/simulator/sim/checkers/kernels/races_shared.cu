@@ -10,33 +10,6 @@ KERNEL(read_before_barrier) {
   out[threadIdx.x] = s_data[63 - threadIdx.x];  // FAULT
 }
 
-// A tree reduction without the barrier after each round.
-// EXPECT shared-race
-// LAUNCH 2 256
-KERNEL(reduction_without_round_barrier) {
-  __shared__ int s_data[256];
-  const unsigned tid = threadIdx.x;
-  s_data[tid] = in[tid];
-  __syncthreads();
-  for (unsigned stride = 128; stride > 0; stride /= 2) {
-    if (tid < stride) s_data[tid] += s_data[tid + stride];  // FAULT OTHER
-  }
-  __syncthreads();
-  if (tid == 0) out[blockIdx.x] = s_data[0];
-}
-
-// All threads add to one word.
-// EXPECT shared-race
-// LAUNCH 1 64
-KERNEL(racy_counter) {
-  __shared__ int s_count;
-  if (threadIdx.x == 0) s_count = 0;
-  __syncthreads();
-  if (in[threadIdx.x] > 50) s_count++;  // FAULT OTHER
-  __syncthreads();
-  if (threadIdx.x == 0) out[0] = s_count;
-}
-
 // Lanes of one instruction write different values to one word.
 // EXPECT shared-race
 // LAUNCH 1 32

@@ -18,19 +18,6 @@
 namespace course::sim::testing {
 namespace {
 
-std::vector<KernelCase> all_cases() {
-  std::vector<KernelCase> all;
-  for (const char* file : {SIM_KERNEL_FILES}) {
-    auto cases = cases_of(file);
-    all.insert(all.end(), cases.begin(), cases.end());
-  }
-  return all;
-}
-
-std::string name_of_case(const ::testing::TestParamInfo<KernelCase>& info) {
-  return info.param.file + "_" + info.param.kernel;
-}
-
 // Whether a finding points to one of these lines, either itself or by the call of a function that several
 // kernels call.
 bool points_to(const KernelCase& c, const std::set<std::uint32_t>& lines,

@@ -96,6 +96,17 @@ std::vector<KernelCase> cases_of(const std::string& file) {
   return cases;
 }
 
+std::vector<KernelCase> all_cases() {
+  std::vector<KernelCase> all;
+  for (const char* file : {SIM_KERNEL_FILES})
+    for (const KernelCase& c : cases_of(file)) all.push_back(c);
+  return all;
+}
+
+std::string name_of_case(const ::testing::TestParamInfo<KernelCase>& info) {
+  return info.param.file + "_" + info.param.kernel;
+}
+
 std::vector<Finding> run(const KernelCase& c, std::uint32_t mode, std::uint64_t schedule_seed,
                          int host_threads, std::vector<std::uint32_t>* out) {
   DeviceOptions options;

@@ -3,6 +3,8 @@
 // returns its findings.
 #pragma once
 
+#include <gtest/gtest.h>
+
 #include <cstdint>
 #include <ostream>
 #include <set>
@@ -32,6 +34,10 @@ void PrintTo(const KernelCase& c, std::ostream* out);
 
 // All cases of a file. Throws std::runtime_error if a comment cannot be parsed.
 std::vector<KernelCase> cases_of(const std::string& file);
+std::vector<KernelCase> all_cases();  // of all files
+
+// The name of a case in GoogleTest's lists.
+std::string name_of_case(const ::testing::TestParamInfo<KernelCase>& info);
 
 // Runs the kernel in `mode` on a new device. Returns the findings, and in `*out` the contents of the buffer
 // `out`.

@@ -157,15 +157,7 @@ TEST_P(ParallelCases, HaveTheSameFindings) {
   EXPECT_EQ(list(run(c, kCounters | kAllChecks, 0, 1)), list(run(c, kCounters | kAllChecks, 0, 3)));
 }
 
-std::vector<KernelCase> all_cases() {
-  std::vector<KernelCase> all;
-  for (const char* file : {SIM_KERNEL_FILES})
-    for (const KernelCase& c : cases_of(file)) all.push_back(c);
-  return all;
-}
-
-INSTANTIATE_TEST_SUITE_P(Kernels, ParallelCases, ::testing::ValuesIn(all_cases()),
-                         [](const auto& one) { return one.param.file + "_" + one.param.kernel; });
+INSTANTIATE_TEST_SUITE_P(Kernels, ParallelCases, ::testing::ValuesIn(all_cases()), name_of_case);
 
 TEST(ParallelChecks, SuitsKernelsWhoseBlocksDoNotCommunicate) {
   const auto module = ptx::parse(ptx());

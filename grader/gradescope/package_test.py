@@ -148,23 +148,17 @@ sys.exit(fault)
         with zipfile.ZipFile(packed, "w") as archive:
             archive.writestr("labs/scan/scan.cu", "zipped")
         for files, taken, said in [
-            ({"scan-2.cu": "numbered"}, "numbered", ""),
             ({"a/b/Scan.cu": "deep"}, "deep", ""),
-            ({"kernel.cu": '#include "scan/lab.hpp"\n'}, '#include "scan/lab.hpp"\n', ""),
             ({"all.zip": packed.getvalue()}, "zipped", ""),
             ({"kernel.cu": "int x;"}, "empty", "kernel.cu: not named scan.cu"),
-            ({"scan.cpp": "int x;"}, "empty", "not a .cu file: submission/scan.cpp"),
             (
                 {"scan.cu.txt": '#include "scan/lab.hpp"\n'},
                 '#include "scan/lab.hpp"\n',
                 "its name should be scan.cu",
             ),
             ({}, "empty", "it is empty"),
-            ({"scan.cu": "\n"}, "empty", "scan.cu is empty"),
             ({"scan.rar": b"Rar!\x1a\x07\x00"}, "empty", "RAR archive"),
-            ({"scan.cu": "int x;".encode("utf-16")}, "empty", "UTF-16"),
             ({"scan.cu": "empty // mine"}, "empty // mine", "not changed"),
-            ({"a/scan.cu": "one", "b/scan.cu": "two"}, "empty", "more than one file"),
         ]:
             with self.subTest(files=files):
                 done, results, placed = self.grade_on_gradescope(["scan"], files)

@@ -140,6 +140,8 @@ TEST(Smallest, SaysWhichOperatorsAreRight) {
   EXPECT_EQ(found.c.n, 3u);
   EXPECT_THAT(found.right, ElementsAre("sum_i32"));
   EXPECT_THAT(found.wrong, ElementsAre("max_i32"));
+  EXPECT_THAT(smallest_text(kProblem, kTask, found, ""),
+              HasSubstr("wrong with this length: max; right: sum\n"));
 }
 
 TEST(Smallest, PrefersTheFirstOperatorThatFailsAsWell) {
@@ -347,13 +349,6 @@ TEST(SmallestText, ShowsItemsExpectedAndActualSideBySide) {
   EXPECT_THAT(text, HasSubstr("./lab trace fake first --case sum_i32_n3_example\n"));
   EXPECT_THAT(text, HasSubstr("./lab debug fake first --case sum_i32_n3_example --wrong\n"));
   EXPECT_THAT(text, HasSubstr("--seed 1"));
-}
-
-TEST(SmallestText, SaysWhichOperatorsAreRight) {
-  const auto found =
-      found_where([](const Case& c) { return c.op == 1 && c.n >= 3; }, CopyProblem::make(1, 1000));
-  const std::string text = smallest_text(kProblem, kTask, found, "");
-  EXPECT_THAT(text, HasSubstr("wrong with this length: max; right: sum\n"));
 }
 
 TEST(SmallestText, ListsNoKindsWhereThereIsOneKind) {

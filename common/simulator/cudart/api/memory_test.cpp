@@ -114,7 +114,8 @@ TEST_F(Api, RefusedCopiesNameTheWrongArgument) {
   char* d = device_array<char>(32);
   const auto expect = [&](void* to, const void* from, std::size_t n_bytes, int kind, const char* words) {
     testing::internal::CaptureStderr();
-    EXPECT_NE(cudaMemcpy(to, from, n_bytes, static_cast<cudaMemcpyKind>(kind)), cudaSuccess);
+    EXPECT_EQ(cudaMemcpy(to, from, n_bytes, static_cast<cudaMemcpyKind>(kind)),
+              kind == 8 ? cudaErrorInvalidMemcpyDirection : cudaErrorInvalidValue);
     const std::string said = testing::internal::GetCapturedStderr();
     EXPECT_NE(said.find(words), std::string::npos) << said;
   };
@@ -130,15 +131,10 @@ TEST_F(Api, RefusedCopiesNameTheWrongArgument) {
   expect(host, d + 8, 25, cudaMemcpyDeviceToHost, "the source has room for 24 bytes, not for 25");
 }
 
-TEST_F(Api, RefusesPointersOnTheWrongSide) {
+TEST_F(Api, HostEndsOfCopiesMayBeAnyMemory) {
   char host[16] = {};
   char* d = device_array<char>(16);
-  EXPECT_EQ(cudaMemcpy(host, host, 16, cudaMemcpyHostToDevice), cudaErrorInvalidValue);
-  EXPECT_EQ(cudaMemcpy(d, host, 16, cudaMemcpyDeviceToHost), cudaErrorInvalidValue);
-  EXPECT_EQ(cudaMemcpy(d, host, 16, cudaMemcpyDeviceToDevice), cudaErrorInvalidValue);
   EXPECT_EQ(cudaMemset(host, 0, 16), cudaErrorInvalidValue);
-  EXPECT_EQ(cudaMemcpy(d, nullptr, 16, cudaMemcpyHostToDevice), cudaErrorInvalidValue);
-  EXPECT_EQ(cudaMemcpy(d, host, 16, static_cast<cudaMemcpyKind>(7)), cudaErrorInvalidMemcpyDirection);
   EXPECT_EQ(cudaMemcpy(d, host, 0, cudaMemcpyHostToDevice), cudaSuccess);
   EXPECT_EQ(cudaMemcpy(d, d + 8, 8, cudaMemcpyHostToDevice), cudaSuccess)
       << "a host end may be any memory, as on a GPU";

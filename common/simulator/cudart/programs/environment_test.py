@@ -244,7 +244,6 @@ class Environment(unittest.TestCase):
 
     def test_lost_updates_are_found_or_said_not_to_be_looked_for(self):
         cases = {
-            "increment": (86, "error: lost-update", "] = s_count[threadIdx.x % 32] + 1"),
             "total": (86, "error: lost-update", "total = total +"),
             "most": (0, "hint: lost-update", "mine > s_most"),
         }

@@ -34,14 +34,6 @@ __global__ void wait_for_all(int* out) {
 }
 
 // Lost updates: eight warps change a word with a load and a store.
-__global__ void increment(int* out) {
-  __shared__ volatile int s_count[32];
-  s_count[threadIdx.x % 32] = 0;
-  __syncthreads();
-  for (int k = 0; k < 64; ++k) s_count[threadIdx.x % 32] = s_count[threadIdx.x % 32] + 1;
-  __syncthreads();
-  if (threadIdx.x < 32) out[threadIdx.x] = s_count[threadIdx.x];
-}
 __global__ void add_once(int* out) {
   const cuda::atomic_ref<int, cuda::thread_scope_device> total(out[blockIdx.x]);
   if (threadIdx.x % 32 == 0) total = total + 1 + static_cast<int>(threadIdx.x);
@@ -126,7 +118,6 @@ int main(int argc, char** argv) {
     for (int k = 0; k < 2; ++k) cudaGraphLaunch(executable, stream);
     cudaStreamDestroy(stream);
   }
-  if (is("increment")) increment<<<1, 256>>>(out);
   if (is("total")) add_once<<<4, 256>>>(out);
   if (is("most")) most<<<1, 256>>>(out);
   if (is("together")) {

@@ -411,7 +411,7 @@ bool Racecheck::all_ordered(const CurrentAccess& h, Cell cell, int lane) const {
 }
 
 // Whether two accesses may be unordered without being a race: strong ones, and a load whose value a swap
-// compares, with that swap.
+// compares, with any atomic: if it changes the value, the swap fails.
 bool Racecheck::may_be_unordered(const CurrentAccess& h, const Record& r, RecordId id, int lane) const {
   const MicroOp& other = program_->ops[r.what];
   if ((h.op.kind == OpKind::atomic && swap_loads_.contains(r.what)) ||

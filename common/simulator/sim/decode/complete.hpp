@@ -18,6 +18,6 @@ std::string_view left_out(const ptx::Instruction& instruction, const OpTable& ta
 
 // The instructions that are decoded by functions and not by one row of the op table, with the modifiers
 // besides types that these functions take into account.
-const std::map<std::string_view, std::vector<std::string_view>>& decoded_words();
+const std::map<std::string_view, std::vector<std::string>>& decoded_words();
 
 }  // namespace course::sim

@@ -163,7 +163,7 @@ void Decoder::check_operands() const {
 
 // The key of the op table. Rounding to nearest even is the default, so .rn is left out. nvcc writes
 // max.s32.relu for the ISA's max.relu.s32.
-std::optional<std::string> Decoder::table_key(const Instruction& i) const {
+std::string Decoder::table_key(const Instruction& i) const {
   static const std::set<std::string, std::less<>> kRounds = {"add", "sub", "mul", "fma",
                                                              "mad", "div", "rcp", "sqrt"};
   std::string key(i.opcode);
@@ -318,8 +318,7 @@ void Decoder::dispatch(const Instruction& i, std::int32_t index) {
     simple("mov.wide", out.slot, {constant(SlotKind::wide, 0)});
     return finish(out);
   }
-  const auto key = table_key(i);
-  const OpRow* found = key ? table_.find(*key) : nullptr;
+  const OpRow* const found = table_.find(table_key(i));
   if (found == nullptr || found->results.empty()) unsupported();
   table_instruction(*found, i);
 }

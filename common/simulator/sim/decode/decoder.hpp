@@ -14,7 +14,6 @@
 #include <deque>
 #include <initializer_list>
 #include <map>
-#include <optional>
 #include <set>
 #include <span>
 #include <stdexcept>
@@ -215,7 +214,7 @@ class Decoder {
     std::uint32_t offset, bytes;           // of each operand
   };
   Passed passed_by_register(const Operand& part, const ptx::Function* callee, bool is_result, std::size_t k);
-  std::optional<std::string> table_key(const Instruction& i) const;
+  std::string table_key(const Instruction& i) const;
 
   std::uint32_t function_number(const ptx::Function* f);
   [[noreturn]] void unsupported(const std::string& why = "") const;

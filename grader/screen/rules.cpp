@@ -93,30 +93,19 @@ constexpr const char* kAllowedForSeveralDevices[] = {
     "ncclCommCount", "ncclCommUserRank", "ncclGetErrorString", "cudaMemcpyAsync"};
 // Also with the suffix `f` or `l`, for float and long double. Which of them a program imports depends on the
 // compiler and its library.
-constexpr const char* kMath[] = {
-    "__finite", "__fpclassify", "__isinf", "__isnan", "__signbit", "acos",         "acosh",
-    "asin",     "asinh",        "atan",    "atan2",   "atanh",     "cabs",         "cacos",
-    "cacosh",   "carg",         "casin",   "casinh",  "catan",     "catanh",       "cbrt",
-    "ccos",     "ccosh",        "ceil",    "cexp",    "cimag",     "clog",         "clog10",
-    "conj",     "copysign",     "cos",     "cosh",    "cpow",      "cproj",        "creal",
-    "csin",     "csinh",        "csqrt",   "ctan",    "ctanh",     "drem",         "erf",
-    "erfc",     "exp",          "exp10",   "exp2",    "expm1",     "fabs",         "fdim",
-    "finite",   "floor",        "fma",     "fmax",    "fmaximum",  "fmaximum_num", "fmin",
-    "fminimum", "fminimum_num", "fmod",    "frexp",   "hypot",     "ilogb",        "isinf",
-    "isnan",    "j0",           "j1",      "jn",      "ldexp",     "lgamma",       "lgamma_r",
-    "llogb",    "llrint",       "llround", "log",     "log10",     "log1p",        "log2",
-    "logb",     "lrint",        "lround",  "modf",    "nan",       "nearbyint",    "nextafter",
-    "nextdown", "nexttoward",   "nextup",  "pow",     "remainder", "remquo",       "rint",
-    "round",    "roundeven",    "scalb",   "scalbln", "scalbn",    "significand",  "sin",
-    "sincos",   "sinh",         "sqrt",    "tan",     "tanh",      "tgamma",       "trunc",
-    "y0",       "y1",           "yn"};
-constexpr const char* kAllowedBeginnings[] = {"__cxa_",                        // guards, exceptions
-                                              "_Znw", "_Zna", "_Zdl", "_Zda",  // new, delete
-                                              "_ZSt", "_ZNSt", "_ZNKSt", "_ZNKRSt", "_ZNOSt", "_ZNSo",
-                                              "_ZNSs",  // the standard library, except what kRefused lists
-                                              "_ZTI", "_ZTS", "_ZTV", "_ZTT", "_ZNSaI", "_ZNKSa",
-                                              // atomic operations of libgcc for arm64
-                                              "__aarch64_cas", "__aarch64_swp", "__aarch64_ld"};
+constexpr std::string_view kMath =
+    "__finite __fpclassify __isinf __isnan __signbit acos acosh asin asinh atan atan2 atanh cabs cacos "
+    "cacosh carg casin casinh catan catanh cbrt ccos ccosh ceil cexp cimag clog clog10 conj copysign cos "
+    "cosh cpow cproj creal csin csinh csqrt ctan ctanh drem erf erfc exp exp10 exp2 expm1 fabs fdim "
+    "finite floor fma fmax fmaximum fmaximum_num fmin fminimum fminimum_num fmod frexp hypot ilogb isinf "
+    "isnan j0 j1 jn ldexp lgamma lgamma_r llogb llrint llround log log10 log1p log2 logb lrint lround "
+    "modf nan nearbyint nextafter nextdown nexttoward nextup pow remainder remquo rint round roundeven "
+    "scalb scalbln scalbn significand sin sincos sinh sqrt tan tanh tgamma trunc y0 y1 yn";
+// Guards and exceptions; new and delete; the standard library, except what kRefused lists; atomic operations
+// of libgcc for arm64.
+constexpr std::string_view kAllowedBeginnings =
+    "__cxa_ _Znw _Zna _Zdl _Zda _ZSt _ZNSt _ZNKSt _ZNKRSt _ZNOSt _ZNSo _ZNSs _ZTI _ZTS _ZTV _ZTT _ZNSaI "
+    "_ZNKSa __aarch64_cas __aarch64_swp __aarch64_ld";
 
 // ---- Names that are refused for a particular reason. The first beginning that matches counts.
 struct Refused {
@@ -160,9 +149,9 @@ constexpr Refused kRefused[] = {
      "signal sig _setjmp __sigsetjmp longjmp _longjmp __longjmp_chk raise _exit _ZSt13set_terminate "
      "on_exit __register_frame"}};
 
-template <std::size_t N>
-bool any_begins(const char* const (&beginnings)[N], std::string_view name) {
-  return std::ranges::any_of(beginnings, [&](const char* beginning) { return name.starts_with(beginning); });
+// `beginnings`: separated by spaces.
+bool any_begins(std::string_view beginnings, std::string_view name) {
+  return std::ranges::any_of(words(beginnings), [&](const auto& one) { return name.starts_with(one); });
 }
 
 // Routines of libgcc for what the processor has no instruction for: an operation, the kinds of its operands
@@ -198,8 +187,9 @@ bool is_allowed(std::string_view name) {
   };
   if (constexpr std::string_view kC23 = "__isoc23_"; name.starts_with(kC23))
     name.remove_prefix(kC23.size());  // glibc 2.38
-  if (in(kAllowed, name) || in(kMath, name) || is_arithmetic_of_the_compiler(name)) return true;
-  return (name.ends_with('f') || name.ends_with('l')) && in(kMath, name.substr(0, name.size() - 1));
+  static const std::vector<std::string> math = words(kMath);
+  if (in(kAllowed, name) || in(math, name) || is_arithmetic_of_the_compiler(name)) return true;
+  return (name.ends_with('f') || name.ends_with('l')) && in(math, name.substr(0, name.size() - 1));
 }
 
 // A mangled name starts with its kind (_ZTV: virtual table, …). Returns what follows: the scope and the name.
@@ -225,8 +215,7 @@ const Reason* reason_against_import(std::string_view name, bool several_devices)
   }
   if (names_a_finished_algorithm(name)) return &kAlgorithm;
   for (const Refused& refused : kRefused)
-    for (const std::string& beginning : words(refused.beginnings))
-      if (name.starts_with(beginning)) return refused.reason;
+    if (any_begins(refused.beginnings, name)) return refused.reason;
   return any_begins(kAllowedBeginnings, name) ? nullptr : &kUnknown;
 }
 
@@ -255,30 +244,15 @@ const Reason* reason_against_definition(std::string_view name, bool weak, std::s
   // A file may define those of the course's names that the given headers define inline (request.hpp,
   // offers.hpp, operators.hpp, manifest.hpp).
   if (scope.starts_with("6course")) {
-    constexpr const char* kGiven[] = {"6course3lab8bytes_ofENS",
-                                      "6course3lab5SliceI",
-                                      "6course3lab12wrapping_addI",
-                                      "6course3lab17wrapping_multiplyI",
-                                      "6course3lab3SumI",
-                                      "6course3lab7ProductI",
-                                      "6course3lab3MinI",
-                                      "6course3lab3MaxI",
-                                      "6course3lab9AffineMapI",
-                                      "6course3lab6AffineI",
-                                      "6course3labeqERKNS0_9AffineM",
-                                      "6course3lab9Workspace",
-                                      "6course3lab5OfferI",
-                                      "6course3lab6OffersI",
-                                      "6course3lab15not_implementedI",
-                                      "6course3lab8at_leastENS",
-                                      "6course3lab10max_pointsERKNS",
-                                      "6course3lab8index_ofERKNS",
-                                      "6course3lab9find_taskERKNS",
-                                      "6course3lab7adds_upERKNS"};
-    return weak && any_begins(kGiven, scope) ? nullptr : &kInterposes;
+    constexpr std::string_view kLab = "6course3lab";
+    constexpr std::string_view kGiven =
+        "8bytes_ofENS 5SliceI 12wrapping_addI 17wrapping_multiplyI 3SumI 7ProductI 3MinI 3MaxI "
+        "9AffineMapI 6AffineI eqERKNS0_9AffineM 9Workspace 5OfferI 6OffersI 15not_implementedI "
+        "8at_leastENS 10max_pointsERKNS 8index_ofERKNS 9find_taskERKNS 7adds_upERKNS";
+    return weak && scope.starts_with(kLab) && any_begins(kGiven, scope.substr(kLab.size())) ? nullptr
+                                                                                            : &kInterposes;
   }
-  constexpr const char* kOfTheLanguage[] = {"St", "Sa", "Ss", "So", "9__gnu_cxx", "10__cxxabiv1"};
-  if (any_begins(kOfTheLanguage, scope)) return weak ? nullptr : &kInterposes;
+  if (any_begins("St Sa Ss So 9__gnu_cxx 10__cxxabiv1", scope)) return weak ? nullptr : &kInterposes;
   return nullptr;
 }
 
@@ -304,9 +278,8 @@ bool is_usual_section(std::string_view name) {
       ".debug_abbrev .debug_addr .debug_aranges .debug_frame .debug_info .debug_line .debug_line_str "
       ".debug_loc .debug_loclists .debug_macro .debug_ranges .debug_rnglists .debug_str "
       ".debug_str_offsets .debug_types __nv_module_id .nv_module_id .tbss .tdata");
-  constexpr const char* kBeginnings[] = {
-      ".text.", ".data.", ".bss.", ".rodata.", ".tbss.", ".tdata.", ".gcc_except_table."};
-  return name.empty() || std::ranges::find(kExact, name) != kExact.end() || any_begins(kBeginnings, name);
+  return name.empty() || std::ranges::find(kExact, name) != kExact.end() ||
+         any_begins(".text. .data. .bss. .rodata. .tbss. .tdata. .gcc_except_table.", name);
 }
 
 bool is_registration(std::string_view constructor) {

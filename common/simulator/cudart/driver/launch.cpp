@@ -59,18 +59,10 @@ DRIVER cuFuncGetAttribute(int* value, int attribute, Handle function) {
   FunctionAttributes a{};
   if (value == nullptr) return kInvalidValue;
   if (CUresult r = call("cudaFuncGetAttributes", &a, function); r != kSuccess) return r;
-  const int all[] = {a.others[0],
-                     static_cast<int>(a.shared),
-                     static_cast<int>(a.constant),
-                     static_cast<int>(a.local),
-                     a.others[1],
-                     a.others[2],
-                     a.others[3],
-                     a.others[4],
-                     a.others[5],
-                     a.others[6]};
-  if (attribute < 0 || attribute >= static_cast<int>(std::size(all))) return kNotSupported;
-  *value = all[attribute];
+  if (attribute < 0 || attribute > 9) return kNotSupported;
+  const std::size_t sizes[] = {a.shared, a.constant, a.local};  // attributes 1 to 3
+  *value = attribute < 1 || attribute > 3 ? a.others[attribute == 0 ? 0 : attribute - 3]
+                                          : static_cast<int>(sizes[attribute - 1]);
   return kSuccess;
 }
 DRIVER cuKernelGetAttribute(int* value, int attribute, Handle kernel, CUdevice) {

@@ -130,8 +130,8 @@ struct ProbeResult {
   bool works = false;
   std::string text, problem;
 };
-ProbeResult try_out(const Machine& machine, Purpose purpose) {
-  const Sandbox sandbox(machine, purpose, {});
+ProbeResult try_out(const Machine& machine) {
+  const Sandbox sandbox(machine, Purpose::run, {});
   std::vector<std::string> command = sandbox.launcher();
   command.insert(command.end(), {machine.enter, "--tell"});
   ProcessOptions options;
@@ -172,15 +172,15 @@ Machine probe_features(const std::string& enter, Isolation most) {
   machine.level = Isolation::limits;
   const bool root = geteuid() == 0;
   machine.other_user = root;
-  if (root && !try_out(machine, Purpose::run).works) machine.other_user = false;
-  if (!try_out(machine, Purpose::run).works) {
+  if (root && !try_out(machine).works) machine.other_user = false;
+  if (!try_out(machine).works) {
     machine.level = Isolation::none;
     machine.missing.emplace_back("limits can't be set here");
     return machine;
   }
   if (const auto cgroup = Cgroup::make({std::uint64_t{1} << 30, 64})) {
     machine.cgroup_version = cgroup->version();
-    if (!try_out(machine, Purpose::run).works) machine.cgroup_version = 0;
+    if (!try_out(machine).works) machine.cgroup_version = 0;
   }
   if (machine.cgroup_version == 0)
     machine.missing.emplace_back(
@@ -189,7 +189,7 @@ Machine probe_features(const std::string& enter, Isolation most) {
 
   if (most != Isolation::namespaces) {
     machine.filter = true;
-    const ProbeResult result = try_out(machine, Purpose::run);
+    const ProbeResult result = try_out(machine);
     machine.filter = result.works && result.text.find("filter=2") != std::string::npos;
     if (!machine.filter)
       machine.missing.push_back("no system-call filter: the kernel refuses it: " + result.problem);
@@ -217,7 +217,7 @@ Machine probe_features(const std::string& enter, Isolation most) {
     candidate.other_user = way.how == Namespaces::by_root || machine.other_user;
     candidate.disable_userns = way.disable_userns;
     candidate.proc = way.proc;
-    const ProbeResult result = try_out(candidate, Purpose::run);
+    const ProbeResult result = try_out(candidate);
     if (result.works) {
       machine = candidate;
       machine.level = machine.filter ? Isolation::full : Isolation::namespaces;

@@ -53,10 +53,6 @@ std::string cells_of(const TraceStep& step, std::size_t indent, std::size_t widt
   return out + "\n";
 }
 
-std::string coloured(const char* code, const std::string& text, bool colour) {
-  return colour ? fmt::format("\x1b[{}m{}\x1b[0m", code, text) : text;
-}
-
 std::string text_of(const TraceTable& table, bool colour) {
   Widths w;
   for (const TraceStep& step : table.steps) {
@@ -77,7 +73,8 @@ std::string trace_end(const TraceView& view, bool colour) {
   std::string out;
   if (view.truncated) out += "\nThe rest was left out: trace fewer items (--n).\n";
   if (!view.fault.empty())
-    out += "\n" + coloured("1;31", wrap("! The trace stops here: " + view.fault, kWidth, 0), colour) + "\n";
+    out += fmt::format("\n{}{}{}\n", colour ? "\x1b[1;31m" : "",
+                       wrap("! The trace stops here: " + view.fault, kWidth, 0), colour ? "\x1b[0m" : "");
   for (const std::string& finding : view.findings)
     if (finding.find(view.fault) == std::string::npos || view.fault.empty())
       out += fmt::format("\n{}\n", wrap("! " + finding, kWidth, 0));

@@ -48,12 +48,12 @@ struct Best {
   std::size_t n_cases = 0;
   const FailedCase* first = nullptr;  // the first case that the first of them explains
 };
-Best best_of(std::span<const FailedCase> cases, bool signs) {
+Best best_of(std::span<const FailedCase> cases) {
   Best best;
   std::vector<std::string> seen;
   for (const FailedCase& c : cases) {
     for (const Cause& cause : c.causes) {
-      if (cause.is_sign != signs || std::ranges::find(seen, cause.rule) != seen.end()) continue;
+      if (cause.is_sign || std::ranges::find(seen, cause.rule) != seen.end()) continue;
       seen.push_back(cause.rule);
       const auto n = static_cast<std::size_t>(std::ranges::count_if(
           cases, [&](const FailedCase& one) { return find(one, cause.rule) != nullptr; }));
@@ -119,7 +119,7 @@ std::string text_of(const Diagnosis& diagnosis) {
 
 Diagnosis likely_cause(std::span<const FailedCase> cases) {
   if (cases.empty()) return {};
-  const Best best = best_of(cases, false);
+  const Best best = best_of(cases);
   if (best.n_cases == 0) return {cases.front().causes};
   const bool is_clear = !one_of(best.causes).empty();
   if (is_clear && best.n_cases == cases.size()) return {best.causes};
@@ -139,7 +139,7 @@ void drop_unlikely(std::vector<Cause>& causes, std::span<const FailedCase> other
 }
 
 bool is_ambiguous(std::span<const FailedCase> cases) {
-  const Best best = best_of(cases, false);
+  const Best best = best_of(cases);
   return 2 * best.n_cases > cases.size() && best.causes.size() > 1;
 }
 

@@ -163,9 +163,9 @@ std::int64_t parse_integer(Lexer& lexer, const char* what) {
   return integer_or_fail(lexer, parse_constant(lexer, what), place, what);
 }
 
-std::int64_t parse_offset(Lexer& lexer, const char* what) {
+std::int64_t parse_offset(Lexer& lexer) {
   const Place place = lexer.place_of_next();
-  return integer_or_fail(lexer, Expression(lexer, what).parse(kAdditive), place, what);
+  return integer_or_fail(lexer, Expression(lexer, "an offset").parse(kAdditive), place, "an offset");
 }
 
 }  // namespace course::ptx::detail

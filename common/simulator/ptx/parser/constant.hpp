@@ -25,6 +25,6 @@ Constant parse_constant(Lexer& lexer, const char* what);
 // Reads a constant expression that must be an integer.
 std::int64_t parse_integer(Lexer& lexer, const char* what);
 // Reads the offset after '+' or '-' in an address: operators of lower precedence than '+' are not part of it.
-std::int64_t parse_offset(Lexer& lexer, const char* what);
+std::int64_t parse_offset(Lexer& lexer);
 
 }  // namespace course::ptx::detail

@@ -334,9 +334,8 @@ void Parser::initial_address(Variable& variable, Variable::Relocation relocation
     const char sign = lexer_.peek();
     if (sign == '+') lexer_.advance();
     if (sign == '+' || sign == '-') {
-      relocation.addend =
-          static_cast<std::int64_t>(static_cast<std::uint64_t>(relocation.addend) +
-                                    static_cast<std::uint64_t>(parse_offset(lexer_, "an offset")));
+      relocation.addend = static_cast<std::int64_t>(static_cast<std::uint64_t>(relocation.addend) +
+                                                    static_cast<std::uint64_t>(parse_offset(lexer_)));
     }
   };
   Place place = lexer_.place_of_next();

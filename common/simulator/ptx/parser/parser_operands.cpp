@@ -231,7 +231,7 @@ Operand Parser::symbol_operand(const Binding& binding) {
   }
   const char next = lexer_.peek();
   if (next == '+') lexer_.advance();
-  if (next == '+' || next == '-') operand.integer = parse_offset(lexer_, "an offset");
+  if (next == '+' || next == '-') operand.integer = parse_offset(lexer_);
   if (next == '[') subscript(operand);
   return operand;
 }
@@ -269,7 +269,7 @@ void Parser::subscript(Operand& base) {
     base.index = register_index(name, *index);
     const char sign = lexer_.peek();
     if (sign == '+') lexer_.advance();
-    if (sign == '+' || sign == '-') base.integer = parse_offset(lexer_, "an offset");
+    if (sign == '+' || sign == '-') base.integer = parse_offset(lexer_);
   } else {
     const std::int64_t index = parse_integer(lexer_, "a register or a number as the index");
     base.integer = static_cast<std::int64_t>(static_cast<std::uint64_t>(index) * bytes);
@@ -287,7 +287,7 @@ Operand Parser::address() {
     if (operand.kind == Operand::Kind::reg && operand.name.empty()) {
       const char sign = lexer_.peek();
       if (sign == '+') lexer_.advance();
-      if (sign == '+' || sign == '-') operand.integer = parse_offset(lexer_, "an offset");
+      if (sign == '+' || sign == '-') operand.integer = parse_offset(lexer_);
     } else if (operand.kind != Operand::Kind::symbol && operand.kind != Operand::Kind::integer) {
       lexer_.fail_at(place, "expected a register, a variable or a number as the address");
     }

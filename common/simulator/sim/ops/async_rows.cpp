@@ -202,7 +202,7 @@ void for_mbarriers(Warp& w, const MicroOp& op, const Each& each) {
                         a.at[std::countr_zero(m)]);
   SIM_FOR_LANES(i) a.at[i] -= kSharedWindow;
   if (reaches_out(w, a)) {
-    return for_blocks(w, a, 0, [&](Lanes& there) {
+    return for_blocks(w, a, [&](Lanes& there) {
       prepare_shared(w, op, there, 8);
       for (u32 m = w.mask; m != 0; m &= m - 1)
         each(std::countr_zero(m), kSharedWindow + there.at[std::countr_zero(m)]);

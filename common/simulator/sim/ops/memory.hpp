@@ -423,9 +423,9 @@ inline bool reaches_out(const Warp& w, const Lanes& a) {
 }
 
 // Calls `each(offsets of the lanes in that block)` for each block of the cluster whose shared memory the
-// lanes access, as if the warp belonged to that block. `base`: the start of the window.
+// lanes access, as if the warp belonged to that block.
 template <typename Each>
-inline void for_blocks(Warp& w, const Lanes& a, u64 base, const Each& each) {
+inline void for_blocks(Warp& w, const Lanes& a, const Each& each) {
   struct Visit {  // its destructor restores the warp, also when `each` throws
     Warp& w;
     Block* own;
@@ -435,7 +435,7 @@ inline void for_blocks(Warp& w, const Lanes& a, u64 base, const Each& each) {
       w.set_mask(mask);
     }
   } visit{w, w.block, w.mask};
-  const auto part_of = [&](int i) { return (a.at[i] - base) / kBlockPart; };
+  const auto part_of = [&](int i) { return a.at[i] / kBlockPart; };
   for (u32 left = visit.mask; left != 0;) {
     const u64 part = part_of(std::countr_zero(left));
     u32 same = 0;
@@ -448,7 +448,7 @@ inline void for_blocks(Warp& w, const Lanes& a, u64 base, const Each& each) {
       w.block = part <= members.size() ? members[part - 1] : nullptr;
       if (w.block == nullptr) {
         w.block = visit.own;
-        no_such_block(*w.block, part, same, kSharedWindow + a.at[std::countr_zero(same)] - base);
+        no_such_block(*w.block, part, same, kSharedWindow + a.at[std::countr_zero(same)]);
       }
     }
     w.set_mask(same);
@@ -512,7 +512,7 @@ inline void with_memory(Warp& w, const MicroOp& op, Lanes& a, const Access& acce
     access(a, prepare_global<kBytes>(w, op, a), At<P>{});
   } else if constexpr (P == Place::shared) {
     if (reaches_out(w, a)) [[unlikely]] {
-      return for_blocks(w, a, 0, [&](Lanes& there) {
+      return for_blocks(w, a, [&](Lanes& there) {
         prepare_shared<kBytes>(w, op, there);
         const u64 base = reinterpret_cast<u64>(w.block->shared);
         SIM_FOR_LANES(i) there.at[i] += base;

@@ -144,18 +144,11 @@ def max_points_of(book: Book, lab: str) -> int | None:
 class Judge:
     """Applies the rules of one class."""
 
-    def __init__(
-        self,
-        settings: Settings,
-        roster: Roster,
-        collected: set[str],
-        now: datetime.datetime,
-    ) -> None:
+    def __init__(self, settings: Settings, roster: Roster, collected: set[str]) -> None:
         """`collected`: the labs of which submissions have been graded."""
-        self.settings, self.roster, self.now = settings, roster, now
-        self.collected = collected
+        self.settings, self.roster, self.collected = settings, roster, collected
+        self.now = datetime.datetime.now(datetime.UTC)
         self.deadlines = Deadlines(settings, roster)
-
         self.excused = [(roster.by_id(one.student), one) for one in settings.excused]
         self.decided = {
             (who.id, one.lab): one for one in settings.overrides if (who := roster.by_id(one.student))
@@ -289,7 +282,7 @@ def plural(n: int, what: str) -> str:
     return f"{n} {what}{'s' if n != 1 else ''}"
 
 
-def compute(book: Book, now: datetime.datetime | None = None) -> Term:
+def compute(book: Book) -> Term:
     settings = settings_of.read(book.folder)
     rows = candidates(book)
     settings_of.check_labs(settings, book.scorer.tasks.keys() | {lab for _, lab in rows})
@@ -332,12 +325,7 @@ def compute(book: Book, now: datetime.datetime | None = None) -> Term:
         for lab in settings.labs
         if lab not in {of for _, of in rows}
     ]
-    judge = Judge(
-        settings,
-        roster,
-        {lab for _, lab in rows},
-        now or datetime.datetime.now(datetime.UTC),
-    )
+    judge = Judge(settings, roster, {lab for _, lab in rows})
     maxima = {lab: max_points_of(book, lab) for lab in labs}
     finals: dict[tuple[str, str], Final] = {}
     submissions: dict[tuple[str, str], list[Candidate]] = {}
@@ -355,17 +343,8 @@ def compute(book: Book, now: datetime.datetime | None = None) -> Term:
         f"{what} was never measured, so nobody has points for it; ./lab grade-all has to run once more."
         for what in sorted({f"{lab}, {what}" for lab, one in graded for what in one.lacks})
     ]
-    return Term(
-        settings,
-        roster,
-        labs,
-        finals,
-        unknown,
-        warnings,
-        rows,
-        submissions,
-        {lab: book.partial(lab) for lab in labs},
-    )
+    partial = {lab: book.partial(lab) for lab in labs}
+    return Term(settings, roster, labs, finals, unknown, warnings, rows, submissions, partial)
 
 
 def why_unknown(owner: str, settings: Settings) -> str:

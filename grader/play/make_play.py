@@ -163,12 +163,7 @@ def lab_of(manifest: dict, recorded: list[records.Program]) -> dict:
             version |= {"task": header["task"][0], "about": header["about"][0]}
         versions.append(version)
     base = recorded[0].sources[copies[0]].split("\n")
-    shown = {
-        "title": manifest["title"],
-        "tasks": tasks,
-        "versions": versions,
-        "items": recorded[0].items,
-    }
+    shown = {"title": manifest["title"], "tasks": tasks, "versions": versions, "items": recorded[0].items}
     packed = {
         **Packer(recorded).packed(),
         "source": base,

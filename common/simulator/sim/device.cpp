@@ -117,6 +117,7 @@ struct Device::Impl {
   const Program* program_of(Kernel& kernel, LaunchResult& result);
   GridOptions grid_options(const LaunchRequest& request, int resident);
   const Program* prepare(LaunchRequest& request, LaunchResult& result);
+  GridOutcome run_observed(const Program& program, const LaunchRequest& request, GridOptions grid);
   LaunchResult launch(const LaunchRequest& request);
   std::string outside_of_subset(const LaunchRequest& asked);
 };
@@ -439,6 +440,36 @@ const Program* Device::Impl::prepare(LaunchRequest& request, LaunchResult& resul
   return program_of(kernel, result);
 }
 
+// Runs a launch with the observers that the mode asks for: several times, if the checkers ask for it.
+GridOutcome Device::Impl::run_observed(const Program& program, const LaunchRequest& request,
+                                       GridOptions grid) {
+  // The checkers support only accesses to a block's own shared memory, not those to other blocks of a
+  // cluster.
+  const unsigned watched =
+      request.cluster.count() > 1 ? mode & ~static_cast<unsigned>(kAllChecks | kTrace) : mode;
+  if ((mode & kAllChecks) != 0)
+    for (std::string& what : unchecked_of(program, request, grid.interleave))
+      ++report.unchecked[std::move(what)];
+  grid.observer = observers.begin(watched, program, request, options.schedule_seed);
+  if (grid.counting) cache.launch_begins();
+  // A launch on several host threads may have to be repeated, for which only the arena can be restored.
+  if (!arena.shares_memory())
+    grid.parallel = observers.begin_parallel(watched, program, request, grid.host_threads);
+  const auto cached =
+      grid.counting && !grid.parallel.empty() ? cache.copy(arena) : std::vector<Cache::Copy>{};
+  const auto run = [&] { return run_grid(program, request, arena, options.preset, engine(), grid); };
+  GridOutcome outcome = run();
+  while (!grid.parallel.empty() && observers.must_see_again(outcome.fault != Fault::none)) {
+    cache.put_back(cached);
+    grid.parallel = observers.begin_parallel(watched, program, request, grid.host_threads);
+    outcome = run();
+  }
+  std::fputs(outcome.output.c_str(), stdout);
+  if (!outcome.output.empty()) std::fflush(stdout);
+  observers.end(outcome.counters);
+  return outcome;
+}
+
 LaunchResult Device::Impl::launch(const LaunchRequest& asked) {
   LaunchResult result;
   LaunchRequest request = asked;
@@ -461,8 +492,7 @@ LaunchResult Device::Impl::launch(const LaunchRequest& asked) {
   observers.host_wrote(parameter_area, request.parameters.size());
 
   // The module's variables and those of called functions, which the kernel's own facts do not count.
-  const std::uint64_t all_shared = program->static_shared - program->reserved_shared + request.dynamic_shared;
-  if (const auto refusal = check_shared(options.preset, all_shared - request.dynamic_shared,
+  if (const auto refusal = check_shared(options.preset, program->static_shared - program->reserved_shared,
                                         request.dynamic_shared, nullptr)) {
     refuse(result, kernel.facts, *refusal);
     return result;
@@ -471,31 +501,8 @@ LaunchResult Device::Impl::launch(const LaunchRequest& asked) {
   const std::uint64_t shared = kernel.facts.static_shared + request.dynamic_shared;
   const int block_threads = static_cast<int>(request.block.count());
   const int resident = blocks_per_multiprocessor(options.preset, block_threads, registers, shared);
-  GridOptions grid = grid_options(request, resident);
-  // The checkers support only accesses to a block's own shared memory, not those to other blocks of a
-  // cluster.
-  const unsigned watched =
-      request.cluster.count() > 1 ? mode & ~static_cast<unsigned>(kAllChecks | kTrace) : mode;
-  if ((mode & kAllChecks) != 0)
-    for (std::string& what : unchecked_of(*program, request, grid.interleave))
-      ++report.unchecked[std::move(what)];
-  grid.observer = observers.begin(watched, *kernel.program, request, options.schedule_seed);
-  if (grid.counting) cache.launch_begins();
-  // A launch on several host threads may have to be repeated, for which only the arena can be restored.
-  if (!arena.shares_memory())
-    grid.parallel = observers.begin_parallel(watched, *program, request, grid.host_threads);
-  const auto cached =
-      grid.counting && !grid.parallel.empty() ? cache.copy(arena) : std::vector<Cache::Copy>{};
-  const auto run = [&] { return run_grid(*program, request, arena, options.preset, engine(), grid); };
-  GridOutcome outcome = run();
-  while (!grid.parallel.empty() && observers.must_see_again(outcome.fault != Fault::none)) {
-    cache.put_back(cached);
-    grid.parallel = observers.begin_parallel(watched, *program, request, grid.host_threads);
-    outcome = run();
-  }
-  std::fputs(outcome.output.c_str(), stdout);
-  if (!outcome.output.empty()) std::fflush(stdout);
-  observers.end(outcome.counters);
+  const GridOptions grid = grid_options(request, resident);
+  GridOutcome outcome = run_observed(*program, request, grid);
   result.footprint = observers.take_footprint();
   result.footprint.forget(parameter_area, kParameterArea);
   result.footprint.forget(grid_workspace, kGridWorkspace);

@@ -101,13 +101,13 @@ class Recorder final : public sim::Attachment, public sim::Observer {
                                          "at most",
                                          kMaxSteps, kMaxInstructions));
     line_step(w, op);
-    if (accesses_memory(op)) {
+    if (is_shown(op)) {
       addresses_ = sim::addresses_of(w, op);
       before_ = w.worker->op_counters[op.index];
     }
   }
   void after(sim::Warp& w, const sim::MicroOp& op) override {
-    if (accesses_memory(op)) access(w, op);
+    if (is_shown(op)) access(w, op);
     if (op.kind == sim::OpKind::shuffle) exchange(w, op);
   }
 
@@ -144,10 +144,9 @@ class Recorder final : public sim::Attachment, public sim::Observer {
     std::size_t step = 0;
   };
 
-  static bool accesses_memory(const sim::MicroOp& op) {
-    return (op.kind == sim::OpKind::load || op.kind == sim::OpKind::store ||
-            op.kind == sim::OpKind::atomic) &&
-           op.space != sim::MemorySpace::constant && op.space != sim::MemorySpace::local;
+  static bool is_shown(const sim::MicroOp& op) {
+    return sim::accesses_memory(op.kind) && op.space != sim::MemorySpace::constant &&
+           op.space != sim::MemorySpace::local;
   }
 
   std::uint32_t line_of(const sim::MicroOp& op) {

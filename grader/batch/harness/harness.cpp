@@ -29,11 +29,6 @@ Result<std::vector<std::string>> ask_ninja(const Layout& layout, std::vector<std
   return lines;
 }
 
-// The object of a lab's problem.cpp begins with this.
-std::string problem_object(std::string_view lab) {
-  return fmt::format("labs/libproblem_{}.a.p/", lab);
-}
-
 // The programs and objects that evidence depends on, besides compilers and what belongs to one lab: the parts
 // of labcli, the sandbox, the simulated device. labcli itself also contains the labs' points.
 Result<std::vector<std::string>> programs_of(const Layout& layout) {
@@ -57,7 +52,8 @@ Result<std::vector<std::string>> programs_of(const Layout& layout) {
 
 // The files of the checkout that are compiled into the lab's cases, inputs and answers, but not its points.
 Result<std::vector<std::string>> judging_of(const Layout& layout, const std::string& lab) {
-  const auto lines = ask_ninja(layout, {"deps", fmt::format("{}{}_problem.cpp.o", problem_object(lab), lab)});
+  const auto lines =
+      ask_ninja(layout, {"deps", fmt::format("labs/libproblem_{0}.a.p/{0}_problem.cpp.o", lab)});
   if (!lines) return lines.error();
   const std::string root = fs::path(layout.root).lexically_normal().string() + "/";
   std::vector<std::string> found;

@@ -437,9 +437,8 @@ void Synccheck::follow(Warp& w, const MicroOp& op) {
   } else {
     for (const u32 slot : op.src) lanes |= undefined_in(slot);
   }
-  const bool memory = op.kind == OpKind::load || op.kind == OpKind::store || op.kind == OpKind::atomic;
   if (op.kind == OpKind::store) lanes |= undefined_in(op.dst[3]);
-  if (memory) {
+  if (accesses_memory(op.kind)) {
     if (lanes != 0 && op.space != MemorySpace::local) used(w, op, like);
     lanes = 0;
     if (op.kind == OpKind::store) return;

@@ -150,8 +150,7 @@ Program Decoder::run(const ptx::Function& kernel) {
 // Handlers do not ask whether the sources that their rows list exist. Only an address may be a constant.
 void Decoder::check_operands() const {
   for (const MicroOp& op : program_.ops) {
-    const bool accesses = op.kind == OpKind::load || op.kind == OpKind::store || op.kind == OpKind::atomic;
-    for (int k = accesses ? 1 : 0; k < std::min<int>(op.n_src, 4); ++k)
+    for (int k = accesses_memory(op.kind) ? 1 : 0; k < std::min<int>(op.n_src, 4); ++k)
       if (op.src[k] == MicroOp::kNoSlot && op.kind != OpKind::sync)
         throw DecodeError(
             fmt::format("an operand is missing in {}, PTX line {}", program_.demangled,

@@ -25,11 +25,6 @@ constexpr std::int64_t kWatch = 20'000;  // warp instructions for which each war
 constexpr std::size_t kMaxListed = 3;    // blocks in the description
 constexpr std::size_t kMaxSaid = 4;      // groups of threads in it
 
-bool is_access(const MicroOp& op) {
-  return op.kind == OpKind::load || op.kind == OpKind::store || op.kind == OpKind::atomic ||
-         op.kind == OpKind::mbarrier;
-}
-
 // What warps poll: for each lane the address that it read last, preferring strong reads and atomics to weak
 // ones.
 class Polls final : public Observer {
@@ -43,8 +38,9 @@ class Polls final : public Observer {
 
   Polls() : Observer(false) {}
   void before(Warp& w, const MicroOp& op) override {
-    if (!is_access(op) || op.space == MemorySpace::local || op.space == MemorySpace::constant) return;
-    if (op.kind == OpKind::store || op.dst[0] == MicroOp::kNoSlot) return;
+    const bool reads = op.kind == OpKind::load || op.kind == OpKind::atomic || op.kind == OpKind::mbarrier;
+    if (!reads || op.space == MemorySpace::local || op.space == MemorySpace::constant) return;
+    if (op.dst[0] == MicroOp::kNoSlot) return;
     const bool strong = op.kind == OpKind::atomic || (op.order & kOrderMask) != kWeak;
     const Addresses a = addresses_of(w, op);
     for (std::uint32_t m = w.mask; m != 0; m &= m - 1) {

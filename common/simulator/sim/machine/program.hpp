@@ -43,6 +43,9 @@ enum class OpKind : std::uint8_t {
   mbarrier,  // accesses an mbarrier
   other
 };
+constexpr bool accesses_memory(OpKind kind) {
+  return kind == OpKind::load || kind == OpKind::store || kind == OpKind::atomic;
+}
 
 // MicroOp::imm of a shuffle.
 enum class ShuffleMode : std::uint8_t { up, down, butterfly, index };

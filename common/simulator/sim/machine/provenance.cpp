@@ -470,10 +470,10 @@ std::vector<const Program::SharedVariable*> shared_arrays(const Program& program
   if (program.shared.empty()) return arrays;
   std::map<std::uint32_t, ArrayWalk> walks;  // by function
   for (const MicroOp& op : program.ops) {
-    const bool accesses = op.kind == OpKind::load || op.kind == OpKind::store || op.kind == OpKind::atomic;
     // Of a copy, the first address is its destination.
     const bool copies = op.kind == OpKind::copy;
-    if (!copies && (!accesses || (op.space != MemorySpace::shared && op.space != MemorySpace::generic)))
+    if (!copies &&
+        (!accesses_memory(op.kind) || (op.space != MemorySpace::shared && op.space != MemorySpace::generic)))
       continue;
     const ptx::Function& f = *program.functions[op.function].source;
     const ArrayWalk& walk = walks.try_emplace(op.function, program, f).first->second;

@@ -300,7 +300,7 @@ void Trace::before(Warp& w, const MicroOp& op) {
     race_ = race->message;
   }
   running_ = &op;
-  if (op.kind == OpKind::load || op.kind == OpKind::store || op.kind == OpKind::atomic) {
+  if (accesses_memory(op.kind)) {
     addresses_ = addresses_of(w, op);
     wavefronts_ = w.worker->op_counters[op.index].wavefronts;
   }

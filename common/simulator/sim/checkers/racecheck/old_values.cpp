@@ -43,9 +43,8 @@ constexpr std::uint64_t kMisses = 4;  // a write is missed by fewer loads than t
 // Whether the op may get an old value, or write a value that other blocks may miss.
 bool Racecheck::may_be_old(const MicroOp& op) {
   const std::uint32_t bytes = std::uint32_t{op.width} * op.count;
-  return (op.kind == OpKind::load || op.kind == OpKind::store || op.kind == OpKind::atomic) &&
-         (op.space == MemorySpace::global || op.space == MemorySpace::generic) && is_strong(op) &&
-         reaches_device(op) && op.width <= 8 && bytes <= 16;
+  return accesses_memory(op.kind) && (op.space == MemorySpace::global || op.space == MemorySpace::generic) &&
+         is_strong(op) && reaches_device(op) && op.width <= 8 && bytes <= 16;
 }
 
 std::vector<Racecheck::Role> Racecheck::roles_of(const Program& program) {

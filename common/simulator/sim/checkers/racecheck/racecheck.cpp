@@ -83,10 +83,9 @@ void Racecheck::launch_begins(const Program& program, const LaunchRequest& launc
   }
   for (const MicroOp& op : program.ops) {
     const int order = op.order & kOrderMask;
-    const bool is_access = op.kind == OpKind::load || op.kind == OpKind::store || op.kind == OpKind::atomic;
     if (op.kind == OpKind::fence && order != kWeak) fences_ = true;
-    if (is_access && op.kind != OpKind::atomic && order != kWeak) exchanges_ = true;
-    if (is_access && order >= kAcquire) fences_ = true;
+    if ((op.kind == OpKind::load || op.kind == OpKind::store) && order != kWeak) exchanges_ = true;
+    if (accesses_memory(op.kind) && order >= kAcquire) fences_ = true;
     const bool anywhere = op.space == MemorySpace::global || op.space == MemorySpace::generic;
     const bool hears = (op.kind == OpKind::load && order != kWeak) ||
                        (op.kind == OpKind::atomic && op.dst[0] != MicroOp::kNoSlot);

@@ -108,12 +108,10 @@ int run_harness(const BatchOptions& options) {
   json out = need(batch::find_harness(ready.layout, ids));
   const sandbox::Machine& machine = isolation_here(ready.layout);
   out["isolation"] = sandbox::name_of(machine.level);
-  out["isolation_parts"] = machine.parts();
   out["isolation_missing"] = machine.missing;
   out["root"] = ready.layout.root;
   out["build"] = ready.layout.build;
   const auto device = choose_device(options.device, ready.layout);
-  out["device"] = device && device->kind == lab::DeviceKind::gpu ? "gpu" : "sim";
   out["device_problem"] = device ? "" : device.error().text;
   for (const lab::Problem* problem : ready.labs) {
     const lab::Manifest& manifest = problem->manifest();

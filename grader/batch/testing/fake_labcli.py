@@ -61,7 +61,6 @@ if words[0] == "batch-harness":
                 "toolchain": os.environ.get("FAKE_TOOLCHAIN", ""),
                 "isolation": "full",
                 "isolation_missing": [],
-                "device": "sim",
                 "device_problem": "",
                 "root": os.path.dirname(me),
                 "build": os.path.dirname(me),

@@ -5,8 +5,8 @@
 // A step of a block ends at a barrier, at a __syncwarp or at the end of the block. A step of the whole grid
 // ends with the launch; for a single array it also ends when a thread publishes something in it (by a
 // volatile, relaxed or releasing store). Exchanges between the lanes of a warp are rows of their own. The two
-// shuffles of the halves of a 64-bit value are one row. The
-// first fault is the last row, whether it ends the kernel or is a race.
+// shuffles of the halves of a 64-bit value are one row. The first fault is the last row, whether it ends the
+// kernel or is a race.
 // For small inputs. The numbers of rows and bytes are limited; TraceLog::truncated reports when rows are
 // missing.
 #pragma once

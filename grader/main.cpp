@@ -2,7 +2,6 @@
 // labcli, the program that the `lab` script runs after set-up. The subcommands are in cli/.
 #include <CLI/CLI.hpp>
 
-#include <cstdio>
 #include <cstdlib>
 #include <exception>
 #include <filesystem>

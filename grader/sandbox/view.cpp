@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <filesystem>
-#include <iterator>
 #include <set>
 
 namespace course::grader::sandbox {

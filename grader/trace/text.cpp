@@ -5,7 +5,6 @@
 
 #include <algorithm>
 #include <bit>
-#include <set>
 
 #include "text.hpp"
 #include "trace/tables.hpp"

@@ -5,7 +5,6 @@
 #include "lab/photo.hpp"
 
 #include <algorithm>
-#include <cmath>
 #include <cstdint>
 #include <vector>
 

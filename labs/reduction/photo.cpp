@@ -4,7 +4,6 @@
 // Photographic Tone Reproduction for Digital Images, section 3, equations 1 to 4; DOI 10.1145/566654.566575.
 #include "lab/photo.hpp"
 
-#include <algorithm>
 #include <cmath>
 #include <vector>
 

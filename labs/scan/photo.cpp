@@ -6,7 +6,6 @@
 #include "lab/photo.hpp"
 
 #include <algorithm>
-#include <array>
 #include <cstdint>
 #include <vector>
 

@@ -5,7 +5,6 @@
 #include <fmt/ranges.h>
 
 #include <nlohmann/json.hpp>
-#include <vector>
 
 #include "lab/metrics.hpp"
 #include "report/result.hpp"

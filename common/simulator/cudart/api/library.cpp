@@ -2,10 +2,6 @@
 // Code loaded at run time (cudaLibrary*), and the entry points of the driver API.
 #include <dlfcn.h>
 
-#include <cstdio>
-#include <memory>
-#include <span>
-
 #include "cudart/api/api.hpp"
 #include "cudart/code/fatbin.hpp"
 

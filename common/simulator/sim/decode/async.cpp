@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: MIT
 // Asynchronous copies, mbarriers, and the instructions of clusters.
-#include <fmt/format.h>
 
 #include <bit>
 

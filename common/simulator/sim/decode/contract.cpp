@@ -16,7 +16,6 @@
 #include <array>
 #include <bit>
 #include <initializer_list>
-#include <optional>
 #include <string_view>
 
 namespace course::sim {

@@ -4,7 +4,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <vector>
 
 #include "base/demangle.hpp"
 #include "sim/machine/machine.hpp"

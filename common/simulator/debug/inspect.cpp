@@ -7,7 +7,6 @@
 #include <cstring>
 #include <filesystem>
 
-#include "base/demangle.hpp"
 #include "sim/authors_files.hpp"
 #include "sim/machine/access.hpp"
 

@@ -4,7 +4,6 @@
 #include <algorithm>
 #include <cmath>
 
-#include "grading/scoring/metrics.hpp"
 #include "lab/metrics.hpp"
 
 namespace course::grader {

@@ -16,7 +16,6 @@
 #include "cudart/runtime/memory/memory.hpp"
 #include "cudart/runtime/operation.hpp"
 #include "cudart/runtime/status.hpp"
-#include "nccl/operation/move.hpp"
 #include "remote/device/operation.hpp"
 #include "remote/requests.hpp"
 #include "sim/authors_files.hpp"

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: MIT
 // Executable graphs: instantiation, changes of single nodes, update of the whole graph.
-#include "cudart/graph/graph_api.hpp"
 #include "cudart/graph/graph_calls.hpp"
 
 using namespace course::cudart;  // NOLINT: this file is only their exported face

@@ -6,7 +6,6 @@
 
 #include "nccl/api/answer.hpp"
 #include "nccl/api/group.hpp"
-#include "nccl/simulator/simulator.hpp"
 
 using namespace course::nccl;  // NOLINT: this file is only their exported face
 

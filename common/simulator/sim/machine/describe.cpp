@@ -6,8 +6,6 @@
 #include <algorithm>
 
 #include "base/demangle.hpp"
-#include "sim/machine/machine.hpp"
-#include "sim/machine/provenance.hpp"
 
 namespace course::sim {
 

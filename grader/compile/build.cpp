@@ -22,6 +22,37 @@ namespace {
 using lab::Verdict;
 namespace fs = std::filesystem;
 
+// Only regular files are accepted: a link could lead anywhere, and reading a pipe might never end.
+BuildOutcome ingest(const Layout& layout, const std::string& lab) {
+  const std::string source = fmt::format("labs/{0}/{0}.cu", lab);
+  std::error_code failed;
+  const auto status = fs::symlink_status(layout.root + "/" + source, failed);
+  if (!fs::exists(status))
+    return {Verdict::compile_error, fmt::format("{} is not there, so there is nothing to compile", source)};
+  if (!fs::is_regular_file(status))
+    return {Verdict::policy,
+            fmt::format("{} is not a plain file: hand in the file itself, no link and nothing else", source)};
+  if (fs::file_size(layout.root + "/" + source, failed) > kMaxSource)
+    return {Verdict::policy, fmt::format("{} is larger than {} KiB", source, kMaxSource / 1024)};
+  return {Verdict::ok, ""};
+}
+
+BuildOutcome build_student(const Layout& layout, const std::string& lab, const BuildOptions& options) {
+  if (BuildOutcome ingested = ingest(layout, lab); ingested.verdict != Verdict::ok) return ingested;
+  const auto folder = run_folder(layout);
+  if (!folder) return {Verdict::infra, folder.error().text};
+  const auto recipe = recipe_for(layout, lab);
+  if (!recipe) return {Verdict::infra, recipe.error().text + " Run ./lab doctor to see what is missing."};
+  return compile_file(layout, *recipe, lab, fmt::format("{0}/labs/{1}/{1}.cu", layout.root, lab),
+                      *folder + "/" + lab, options);
+}
+
+BuildOutcome build_solution(const Layout& layout, const std::string& lab, const BuildOptions& options) {
+  const auto done = run_ninja(layout, {Layout::solution_target(lab)}, options.seconds);
+  if (done) return {Verdict::ok, ""};
+  return {Verdict::infra, fmt::format("solutions/{} did not build:\n{}", lab, done.error().text)};
+}
+
 }  // namespace
 
 std::string shorten_paths(std::string text, const Layout& layout) {
@@ -55,41 +86,6 @@ Result<std::string> runner_of(const Layout& layout, const std::string& lab, bool
   auto folder = run_folder(layout);
   return folder ? Result<std::string>(*folder + "/" + lab + "/runner") : folder.error();
 }
-
-namespace {
-
-// Only regular files are accepted: a link could lead anywhere, and reading a pipe might never end.
-BuildOutcome ingest(const Layout& layout, const std::string& lab) {
-  const std::string source = fmt::format("labs/{0}/{0}.cu", lab);
-  std::error_code failed;
-  const auto status = fs::symlink_status(layout.root + "/" + source, failed);
-  if (!fs::exists(status))
-    return {Verdict::compile_error, fmt::format("{} is not there, so there is nothing to compile", source)};
-  if (!fs::is_regular_file(status))
-    return {Verdict::policy,
-            fmt::format("{} is not a plain file: hand in the file itself, no link and nothing else", source)};
-  if (fs::file_size(layout.root + "/" + source, failed) > kMaxSource)
-    return {Verdict::policy, fmt::format("{} is larger than {} KiB", source, kMaxSource / 1024)};
-  return {Verdict::ok, ""};
-}
-
-BuildOutcome build_student(const Layout& layout, const std::string& lab, const BuildOptions& options) {
-  if (BuildOutcome ingested = ingest(layout, lab); ingested.verdict != Verdict::ok) return ingested;
-  const auto folder = run_folder(layout);
-  if (!folder) return {Verdict::infra, folder.error().text};
-  const auto recipe = recipe_for(layout, lab);
-  if (!recipe) return {Verdict::infra, recipe.error().text + " Run ./lab doctor to see what is missing."};
-  return compile_file(layout, *recipe, lab, fmt::format("{0}/labs/{1}/{1}.cu", layout.root, lab),
-                      *folder + "/" + lab, options);
-}
-
-BuildOutcome build_solution(const Layout& layout, const std::string& lab, const BuildOptions& options) {
-  const auto done = run_ninja(layout, {Layout::solution_target(lab)}, options.seconds);
-  if (done) return {Verdict::ok, ""};
-  return {Verdict::infra, fmt::format("solutions/{} did not build:\n{}", lab, done.error().text)};
-}
-
-}  // namespace
 
 std::map<std::string, BuildOutcome> build_runners(const Layout& layout, std::span<const std::string> labs,
                                                   const BuildOptions& options) {

@@ -137,6 +137,12 @@ const Timing* first_timing(const RunResult& result) {
   return nullptr;
 }
 
+// The failure that decides a task's verdict; nullptr if its message is not about a case.
+const lab::Failure* failure_of(const TaskResult& task) {
+  const CaseRecord* deciding = deciding_record(task.cases);
+  return deciding != nullptr && deciding->failure ? &*deciding->failure : nullptr;
+}
+
 }  // namespace
 
 TableStyle style_for_stdout() {
@@ -147,16 +153,6 @@ TableStyle style_for_stdout() {
                  term != nullptr && std::string_view(term) != "dumb";
   return style;
 }
-
-namespace {
-
-// The failure that decides a task's verdict; nullptr if its message is not about a case.
-const lab::Failure* failure_of(const TaskResult& task) {
-  const CaseRecord* deciding = deciding_record(task.cases);
-  return deciding != nullptr && deciding->failure ? &*deciding->failure : nullptr;
-}
-
-}  // namespace
 
 std::vector<const TaskResult*> failed_tasks(const LabResult& lab) {
   std::vector<const TaskResult*> failed;

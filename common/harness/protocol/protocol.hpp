@@ -111,7 +111,7 @@ struct CaseRequest {
   std::uint32_t n_devices = 1;  // input i is on device i % n_devices, and so is output i
   // 1: in the memory of the case before in this process, if there was one. It had the same buffers.
   std::uint32_t same_memory = 0;
-  std::uint32_t multiprocessors = 0;  // the most that the task is told of; 0: the device's own number
+  std::uint32_t multiprocessors = 0;  // the most that the request says; 0: the device's own number
 };
 
 // How a case ended in the runner.

@@ -154,7 +154,7 @@ Racecheck::Traces Racecheck::traces(std::uint64_t line, std::uint64_t word) cons
     return {line_written >= limit, line_read_.data()[line] >= limit};
   const Cell written = written_.data()[word];
   const bool bytes = written >= limit && record(written >> kLaneBits).kind == Record::bytes;
-  return {written >= limit, bytes || read_.data()[word] >= limit};  // bytes are not told apart here
+  return {written >= limit, bytes || read_.data()[word] >= limit};  // for all bytes of the word
 }
 
 bool Racecheck::nobody_met(std::span<const Racecheck* const> parts, std::uint64_t address,

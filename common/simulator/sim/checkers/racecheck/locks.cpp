@@ -13,12 +13,12 @@ void Locks::note(Word word, Thread thread, std::uint32_t op, RecordId before) {
 
 bool Locks::pass(Thread first, RecordId id, Thread second) const {
   return std::ranges::any_of(uses_, [&](const auto& lock) {
-    const auto his = lock.second.find(first), own = lock.second.find(second);
-    if (his == lock.second.end() || own == lock.second.end()) return false;
+    const auto theirs = lock.second.find(first), own = lock.second.find(second);
+    if (theirs == lock.second.end() || own == lock.second.end()) return false;
     std::uint64_t last = 0;
     for (const auto& [op, use] : own->second) last = std::max(last, use.number);
     return std::ranges::any_of(
-        his->second, [&](const auto& use) { return use.second.before > id && use.second.number < last; });
+        theirs->second, [&](const auto& use) { return use.second.before > id && use.second.number < last; });
   });
 }
 

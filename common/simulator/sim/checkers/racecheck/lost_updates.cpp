@@ -99,9 +99,9 @@ void Racecheck::check_changes(CurrentAccess& h, std::uint32_t lanes) {
 }
 
 void Racecheck::report_lost(const CurrentAccess& h, int lane, const MicroOp& load, const Record& r,
-                            std::uint32_t his_lane, bool is_certain) {
+                            std::uint32_t other_lane, bool is_certain) {
   if (counts_again(pair_of(is_certain ? Hazard::lost : Hazard::maybe_lost, h.op.index, r.what))) return;
-  Finding f = finding_of(side_of(h, lane), side_of(r, his_lane), h.a.at(lane), h.op.width);
+  Finding f = finding_of(side_of(h, lane), side_of(r, other_lane), h.a.at(lane), h.op.width);
   f.severity = is_certain ? Severity::error : Severity::hint;
   f.kind = "lost-update";
   f.message = fmt::format(

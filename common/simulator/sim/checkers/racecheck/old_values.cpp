@@ -214,11 +214,11 @@ void Racecheck::give_old(CurrentAccess& h, UnseenWrites::iterator it, int lane) 
   Unseen& u = it->second;
   h.gets_old |= 1u << lane;
   // Of a word that has changed twice, such as a tile's status in a look-back, either value may be correct.
-  const auto his_lane = static_cast<std::uint32_t>(std::countr_zero(u.lanes));
+  const auto other_lane = static_cast<std::uint32_t>(std::countr_zero(u.lanes));
   if ((h.reads || h.op.dst[0] != MicroOp::kNoSlot) && u.is_first && misses_.size() < kMaxMisses &&
-      is_fence(missing_between(h, lane, record(u.id), u.id, his_lane, keys_of(h.op, it->first).first)))
+      is_fence(missing_between(h, lane, record(u.id), u.id, other_lane, keys_of(h.op, it->first).first)))
     misses_.try_emplace(it->first, Miss{h.op.index, h.b.number, h.w.number, static_cast<std::uint32_t>(lane),
-                                        u.id, his_lane});
+                                        u.id, other_lane});
   if (std::any_of(put_back_.begin(), put_back_.end(), [&](const auto& p) { return p.first == it->first; }))
     return;
   auto* const memory = reinterpret_cast<std::byte*>(it->first);

@@ -370,20 +370,20 @@ void Racecheck::bytes(CurrentAccess& h, int lane, std::uint64_t offset, std::uin
 
 // --- checks ------------------------------------------------------------------------------------------------
 
-bool Racecheck::ordered(const CurrentAccess& h, RecordId id, std::uint32_t his_lane, int lane) const {
+bool Racecheck::ordered(const CurrentAccess& h, RecordId id, std::uint32_t other_lane, int lane) const {
   if (id < h.shadow.floor) return true;
   const Record& r = record(id);
-  if (is_flying(r, his_lane)) return false;
+  if (is_flying(r, other_lane)) return false;
   const bool any_lane = r.kind == Record::many;
   if (r.block == h.b.number) {
     if (id < h.b.bound) return true;
     if (author(r) == h.w.number &&
-        ((!any_lane && his_lane == static_cast<std::uint32_t>(lane)) || id < h.ws.bound))
+        ((!any_lane && other_lane == static_cast<std::uint32_t>(lane)) || id < h.ws.bound))
       return true;
   }
   if (any_lane) return false;
   const Clock& known = h.ws.of(lane).known;
-  return !known.empty() && known.covers(r.block, author(r), his_lane, id);
+  return !known.empty() && known.covers(r.block, author(r), other_lane, id);
 }
 
 // Calls `each(record, lane)` for every access that a cell names, until one call returns true.

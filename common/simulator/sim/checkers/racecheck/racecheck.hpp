@@ -325,6 +325,8 @@ class Racecheck final : public KernelChecker {
     RecordId bound;       // older records are ordered before this access
     bool shared;
   };
+  // The access of a warp that is being checked, `h` in all functions that do this. `b` and `ws`: what its
+  // block and its warp know.
   struct CurrentAccess {
     Warp& w;
     const MicroOp& op;
@@ -393,7 +395,7 @@ class Racecheck final : public KernelChecker {
   Cell with_reader(CurrentAccess& h, Cell cell, int lane, std::uint32_t lanes);
   Cell with_any_reader(CurrentAccess& h, Cell cell);
   [[noreturn]] static void doubt();
-  bool ordered(const CurrentAccess& h, RecordId id, std::uint32_t his_lane, int lane) const;
+  bool ordered(const CurrentAccess& h, RecordId id, std::uint32_t other_lane, int lane) const;
   bool all_ordered(const CurrentAccess& h, Cell cell, int lane) const;
   bool may_be_unordered(const CurrentAccess& h, const Record& r, RecordId id, int lane) const;
   bool need_step(const CurrentAccess& h, const Record& r, RecordId id, int lane) const;
@@ -463,14 +465,14 @@ class Racecheck final : public KernelChecker {
            missing == Missing::lock_fence;
   }
   Missing missing_between(const CurrentAccess& h, int lane, const Record& r, RecordId id,
-                          std::uint32_t his_lane, std::uint64_t but_not = 0) const;
+                          std::uint32_t other_lane, std::uint64_t but_not = 0) const;
   static void note_look(CurrentAccess& h, int lane, std::uint64_t place, const SyncVariable& variable);
   void note_replaced(const CurrentAccess& h, std::uint64_t word, Cell written);
   bool has_run(std::uint32_t op, std::uint32_t block, std::uint32_t warp, std::uint32_t lane) const;
   enum class Announced : std::uint8_t { no, before_by_itself, before_by_another };
-  Announced announced(const CurrentAccess& h, const Record& r, RecordId id, std::uint32_t his_lane) const;
+  Announced announced(const CurrentAccess& h, const Record& r, RecordId id, std::uint32_t other_lane) const;
   Cell replaced_by(const CurrentAccess& h, int lane, std::uint64_t offset, RecordId id,
-                   std::uint32_t his_lane, bool old_writes) const;
+                   std::uint32_t other_lane, bool old_writes) const;
 
   // --- old values: old_values.cpp
   static bool may_be_old(const MicroOp& op);
@@ -492,7 +494,7 @@ class Racecheck final : public KernelChecker {
   void note_loaded(CurrentAccess& h, std::uint32_t lanes);
   void check_changes(CurrentAccess& h, std::uint32_t lanes);
   void report_lost(const CurrentAccess& h, int lane, const MicroOp& load, const Record& r,
-                   std::uint32_t his_lane, bool is_certain);
+                   std::uint32_t other_lane, bool is_certain);
 
   // --- copies: async.cpp
   void touch(CurrentAccess& h, int lane, std::uint64_t address, std::uint32_t n_bytes, bool writes);

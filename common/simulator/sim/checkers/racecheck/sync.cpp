@@ -347,9 +347,10 @@ void Racecheck::note_look(CurrentAccess& h, int lane, std::uint64_t place, const
 }
 
 Racecheck::Missing Racecheck::missing_between(const CurrentAccess& h, int lane, const Record& r, RecordId id,
-                                              std::uint32_t his_lane, std::uint64_t but_not) const {
+                                              std::uint32_t other_lane, std::uint64_t but_not) const {
   if (r.block == h.b.number) {
-    return locks_.pass(thread_in(r.block, warp_of(r), his_lane), id, thread_in(h.b.number, h.w.number, lane))
+    return locks_.pass(thread_in(r.block, warp_of(r), other_lane), id,
+                       thread_in(h.b.number, h.w.number, lane))
                ? Missing::lock_fence
                : Missing::nothing_passes;
   }
@@ -358,9 +359,10 @@ Racecheck::Missing Racecheck::missing_between(const CurrentAccess& h, int lane, 
   const auto consider = [&](const Look& look, const SyncVariable& variable,
                             const SyncVariable::Writer& writer) {
     if (writer.block != r.block || writer.before <= id || writer.version > look.version) return;
-    const bool same_warp = writer.warp == warp_of(r), same_thread = same_warp && writer.lane == his_lane;
+    const bool same_warp = writer.warp == warp_of(r), same_thread = same_warp && writer.lane == other_lane;
     const bool published = (same_thread && writer.own > id) || (same_warp && writer.same_warp > id) ||
-                           writer.same_block > id || variable.device.covers(r.block, author(r), his_lane, id);
+                           writer.same_block > id ||
+                           variable.device.covers(r.block, author(r), other_lane, id);
     const bool own_look = look.warp == h.w.number && (look.lanes >> lane & 1) != 0;
     if (published ? own_look || h.b.bound > look.barrier : same_thread || writer.barrier > id)
       missing = published ? Missing::readers_fence : Missing::writers_fence;
@@ -380,12 +382,12 @@ Racecheck::Missing Racecheck::missing_between(const CurrentAccess& h, int lane, 
 
 // Whether this block has seen a flag that the block of record `r` set before that access.
 Racecheck::Announced Racecheck::announced(const CurrentAccess& h, const Record& r, RecordId id,
-                                          std::uint32_t his_lane) const {
+                                          std::uint32_t other_lane) const {
   Announced found = Announced::no;
   for (std::uint32_t k = 0; k < std::min<std::size_t>(h.b.n_looks, h.b.looks.size()); ++k) {
     const SyncVariable::Writer& writer = h.b.looks[k].last;
     if (writer.block != r.block || writer.before > id || writer.is_ticket) continue;
-    if (writer.warp == warp_of(r) && writer.lane == his_lane) return Announced::before_by_itself;
+    if (writer.warp == warp_of(r) && writer.lane == other_lane) return Announced::before_by_itself;
     found = Announced::before_by_another;
   }
   return found;
@@ -394,7 +396,7 @@ Racecheck::Announced Racecheck::announced(const CurrentAccess& h, const Record& 
 // What the write of this conflict has replaced: a weak write of the same word, of which the reader knows.
 // 0: unknown.
 Racecheck::Cell Racecheck::replaced_by(const CurrentAccess& h, int lane, std::uint64_t offset, RecordId id,
-                                       std::uint32_t his_lane, bool old_writes) const {
+                                       std::uint32_t other_lane, bool old_writes) const {
   if (h.shadow.shared || old_writes == h.writes) return 0;
   if (h.writes) {
     const Cell earlier = h.shadow.written[offset / 4];
@@ -408,7 +410,7 @@ Racecheck::Cell Racecheck::replaced_by(const CurrentAccess& h, int lane, std::ui
   if (found == replaced_.end()) return 0;
   const RecordId written = found->second >> kLaneBits;
   const std::uint32_t written_by = found->second & kLaneMask;
-  const bool known = written < id && record(written).block == record(id).block && written_by == his_lane &&
+  const bool known = written < id && record(written).block == record(id).block && written_by == other_lane &&
                      ordered(h, written, written_by, lane);
   return known ? found->second : 0;
 }

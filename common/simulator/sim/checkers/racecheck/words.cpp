@@ -111,9 +111,9 @@ bool Racecheck::same_value(const CurrentAccess& h, int lane, std::uint64_t offse
   if (h.op.kind != OpKind::store || program_->ops[record(id).what].kind != OpKind::store) return false;
   const std::uint64_t at = h.shadow.base + offset, within = at - h.a.at(lane);
   const std::uint64_t mine = stored(h.w, h.op, lane, within);
-  const auto his_lane = static_cast<int>(other);
-  if (id == h.id && (h.a.mask >> other & 1) != 0 && h.a.at(his_lane) == h.a.at(lane))
-    return stored(h.w, h.op, his_lane, within) == mine;  // the same instruction
+  const auto other_lane = static_cast<int>(other);
+  if (id == h.id && (h.a.mask >> other & 1) != 0 && h.a.at(other_lane) == h.a.at(lane))
+    return stored(h.w, h.op, other_lane, within) == mine;  // the same instruction
   const std::uint64_t start = at - within % h.op.width;
   if (!h.shadow.shared && !arena_.has(start, h.op.width)) return false;  // a fault follows
   const std::byte* const memory = h.shadow.shared ? h.w.block->shared + (start - h.shadow.base)

@@ -9,6 +9,8 @@
 #include <cerrno>
 #include <csignal>
 #include <cstdlib>
+#include <fstream>
+#include <sstream>
 
 #include "base/clock.hpp"
 #include "verifier/child_process.hpp"
@@ -93,6 +95,10 @@ Result<ProcessResult> run_process(const std::vector<std::string>& arguments, con
   const auto end = child->ended().value_or(lab::ChildProcess::End{-1, SIGKILL});
   result.exit_code = end.signal == 0 ? end.exit_code : 128 + end.signal;
   return result;
+}
+
+std::string contents_of(const std::string& path) {
+  return (std::ostringstream() << std::ifstream(path, std::ios::binary).rdbuf()).str();
 }
 
 }  // namespace course::grader

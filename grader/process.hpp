@@ -35,4 +35,7 @@ std::string program_in_path(const std::string& name);
 Result<ProcessResult> run_process(const std::vector<std::string>& arguments,
                                   const ProcessOptions& options = {});
 
+// What the file holds; "" if it cannot be read.
+std::string contents_of(const std::string& path);
+
 }  // namespace course::grader

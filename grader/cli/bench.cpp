@@ -14,7 +14,6 @@
 #include <cstdlib>
 #include <ctime>
 #include <filesystem>
-#include <fstream>
 #include <memory>
 #include <sstream>
 #include <string>
@@ -60,12 +59,6 @@ Examples:
   ./lab bench scan --mine                      your kernels beside solutions
   ./lab bench radix_sort --cccl DIR/cccl       beside a newer CUB, too
   ./lab bench multi_gpu --gpus 1,2,4           strong and weak scaling)";
-
-std::string contents(const std::string& path) {
-  std::ostringstream out;
-  out << std::ifstream(path).rdbuf();
-  return out.str();
-}
 
 // `gpus`: of a lab for several devices, else 0.
 std::vector<std::uint64_t> sizes_for(const BenchOptions& options, lab::DeviceKind device, unsigned gpus) {
@@ -167,7 +160,7 @@ std::string run_program(const Layout& layout, const BenchOptions& options, lab::
   progress.begin("measuring", 0);
   how.on_line = [&](std::string_view line) { progress.detail(std::string(line)); };
   const auto run = run_process(command, how);
-  const std::string text = contents(file);
+  const std::string text = contents_of(file);
   std::error_code ignored;
   fs::remove(file, ignored);
   if (!peers.empty()) fs::remove(peers, ignored);

@@ -17,7 +17,6 @@
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <regex>
-#include <sstream>
 
 #include "compile/diagnostics.hpp"
 #include "process.hpp"
@@ -231,9 +230,8 @@ BuildOutcome compile_file(const Layout& layout, const Recipe& recipe, const std:
   if (const auto taken = take_file(source, copy, kMaxSource, 0644); !taken) return infra(taken.error());
 
   if (!options.only_task.empty()) {
-    std::ostringstream text;
-    text << std::ifstream(copy).rdbuf();
-    std::ofstream(copy) << only_for_task(text.str(), options.only_task);
+    const std::string whole = contents_of(copy);
+    std::ofstream(copy) << only_for_task(whole, options.only_task);
   }
   const bool placed = SandboxedShell::is_placed(options);
   const bool as_it_is = source == there && options.only_task.empty();

@@ -18,6 +18,7 @@
 #include <utility>
 
 #include "base/words.hpp"
+#include "process.hpp"
 
 namespace course::grader::sandbox {
 namespace fs = std::filesystem;
@@ -26,12 +27,6 @@ namespace {
 
 // Followed by the PID namespace's number, the grader's process id in it, and a counter.
 constexpr const char* kPrefix = "gpu-lab-";
-
-std::string contents(const std::string& path) {
-  std::ostringstream out;
-  out << std::ifstream(path).rdbuf();
-  return out.str();
-}
 
 bool put(const std::string& path, const std::string& text) {
   std::ofstream file(path);
@@ -45,7 +40,7 @@ bool has(const std::vector<std::string>& list, const std::string& one) {
 
 void kill_members(const std::string& folder) {
   if (put(folder + "/cgroup.kill", "1")) return;  // version 2, since Linux 5.14
-  std::istringstream members(contents(folder + "/cgroup.procs"));
+  std::istringstream members(contents_of(folder + "/cgroup.procs"));
   for (pid_t member = 0; members >> member;)
     if (member > 1 && member != getpid()) kill(member, SIGKILL);
 }
@@ -133,7 +128,7 @@ std::vector<std::string> cgroups_of_this_process() {
   std::vector<std::string> found;
   const std::string mine = fmt::format("{}{}-", prefix_here(), getpid());
   for (const CgroupPlace& place :
-       cgroup_places(contents("/proc/self/cgroup"), contents("/proc/self/mountinfo"))) {
+       cgroup_places(contents_of("/proc/self/cgroup"), contents_of("/proc/self/mountinfo"))) {
     std::error_code ignored;
     for (const auto& entry : fs::directory_iterator(place.folder, ignored))
       if (entry.path().filename().string().starts_with(mine)) found.push_back(entry.path().string());
@@ -142,7 +137,8 @@ std::vector<std::string> cgroups_of_this_process() {
 }
 
 std::optional<Cgroup> Cgroup::make(const CgroupLimits& limits) {
-  return make_in(cgroup_places(contents("/proc/self/cgroup"), contents("/proc/self/mountinfo")), limits);
+  return make_in(cgroup_places(contents_of("/proc/self/cgroup"), contents_of("/proc/self/mountinfo")),
+                 limits);
 }
 
 std::optional<Cgroup> Cgroup::make_in(const std::vector<CgroupPlace>& places, const CgroupLimits& limits) {
@@ -159,7 +155,7 @@ std::optional<Cgroup> Cgroup::make_in(const std::vector<CgroupPlace>& places, co
   };
   for (const CgroupPlace& place : places) {
     if (!place.version2 || access((place.folder + "/cgroup.subtree_control").c_str(), W_OK) != 0) continue;
-    const auto offered = words(contents(place.folder + "/cgroup.controllers"), ' ');
+    const auto offered = words(contents_of(place.folder + "/cgroup.controllers"), ' ');
     if (offered.empty()) continue;
     put(place.folder + "/cgroup.subtree_control", "+memory +pids");
     const std::string folder = make_folder(place.folder);

@@ -204,10 +204,6 @@ Comparison comparison_of(const Instruction& i, bool has_result_type) {
   return c;
 }
 
-bool is_half_pair(Type t) {
-  return t == Type::f16x2 || t == Type::bf16x2;
-}
-
 }  // namespace
 
 // The slots of the low and the high half of an operand, each in the low bits of a slot.

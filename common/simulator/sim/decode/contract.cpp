@@ -27,12 +27,8 @@ bool is_one_of(std::string_view word, std::initializer_list<std::string_view> li
   return std::find(list.begin(), list.end(), word) != list.end();
 }
 
-bool is_pair(Type t) {
-  return t == Type::f16x2 || t == Type::bf16x2;
-}
-
 bool is_number(Type t) {
-  return is_float(t) || is_pair(t);
+  return is_float(t) || is_half_pair(t);
 }
 
 bool has_rounding(const Instruction& i) {
@@ -103,7 +99,7 @@ class Contractor {
       if (is_sum(f_.instructions[k])) sums.push_back(static_cast<std::int32_t>(k));
     }
     for (const std::int32_t sum : sums)
-      if (!is_pair(last_type(f_.instructions[at(sum)]))) choose(sum, true, all.into);
+      if (!is_half_pair(last_type(f_.instructions[at(sum)]))) choose(sum, true, all.into);
     for (const std::int32_t sum : sums) choose(sum, false, all.into);
     for (std::size_t k = 0; k < n_; ++k)
       if (const std::int32_t product = all.into[k].product; product >= 0) {

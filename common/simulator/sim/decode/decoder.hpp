@@ -48,6 +48,9 @@ inline Type last_type(const Instruction& i) {
 }
 bool is_signed(Type t);
 bool is_float(Type t);
+inline bool is_half_pair(Type t) {
+  return t == Type::f16x2 || t == Type::bf16x2;
+}
 // Whether the instruction waits for other lanes (and so starts a block), and whether it ends a block.
 bool is_sync(const Instruction& i);
 bool is_control(const Instruction& i);

@@ -516,8 +516,7 @@ __device__ EdgeBins<T> staged(const EdgeBins<T>& bins, std::uint32_t* s_words) {
   return {bins.n_bins, s_edges};
 }
 
-// Sets n counts to 0. The counting kernel starts at the same time, and waits for this one before it adds to
-// them.
+// Sets n counts to 0. The counting kernel starts meanwhile, and waits for this one before it adds to them.
 __global__ void k06_clear(Count* d_counts, std::uint64_t n) {
   device::let_next_kernel_start();
   for (std::uint64_t i = global_thread(); i < n; i += grid_threads()) d_counts[i] = 0;

@@ -351,8 +351,9 @@ std::string first_wrong_between(const TraceView& view, const lab::Task& task, co
   const bool from_itself = std::ranges::count(at.from, std::pair(at.array, at.element)) > 0;
   if (wrong->is_place)
     return fmt::format(
-        "Wrong position: thread {} of block {} stores {} in {}[{}]{}{} {}.", at.thread, at.block, store.value,
-        at.array, at.element, line,
+        "Wrong {}: thread {} of block {} stores {} in {}[{}]{}{} {}.",
+        wrong->right == at.element ? "item" : "position", at.thread, at.block, store.value, at.array,
+        at.element, line,
         wrong->right == at.element ? "," : fmt::format("; right is {}[{}]:", at.array, wrong->right),
         wrong->why);
   std::string out = fmt::format("Wrong before the output: {}[{}] is {}, stored by thread {} of block {}{}",

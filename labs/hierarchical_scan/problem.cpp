@@ -256,7 +256,7 @@ std::string own_tile_in_prefix(const auto& f) {
   if (tile == 0) return "";
   return fmt::format(
       "from element {} on the prefix holds items of the tile itself (up to element {}): the "
-      "scan of the sums must be exclusive, and a tile takes the prefix of its own number",
+      "scan of the sums must be exclusive, and the carry of a look-back begins with op.identity()",
       f.first, f.end_of(tile) - 1);
 }
 

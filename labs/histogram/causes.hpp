@@ -309,11 +309,14 @@ inline std::string wrong_bins(const Facts& f) {
     near = by <= f.right[b] + f.right[std::min(b + 1, n_bins - 1)];
   }
   if (near && crossed <= f.n / 4 + 1)
-    return fmt::format("nothing is lost, but {} sample{} counted in a neighbouring bin{}", crossed,
-                       crossed == 1 ? " was" : "s were",
-                       edges.size() > 1 || n_bins < 3
-                           ? ""
-                           : fmt::format(", all at the edge between bins {} and {}", edges[0], edges[0] + 1));
+    return fmt::format(
+        "nothing is lost, but {} sample{} counted in a neighbouring bin{}", crossed,
+        crossed == 1 ? " was" : "s were",
+        edges.size() > 1 || n_bins < 3
+            ? ""
+            : fmt::format(
+                  ", all at the edge between bins {} and {}{}", edges[0], edges[0] + 1,
+                  edges[0] + 2 == n_bins && f.got[n_bins - 1] == 0 ? ": no sample is in the last bin" : ""));
   return "nothing is lost, but samples were counted in wrong bins";
 }
 

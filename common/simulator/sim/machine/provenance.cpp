@@ -86,7 +86,9 @@ std::string describe_index(const Program& program, const LaunchRequest& launch, 
   const ptx::Function& f = *program.functions[op.function].source;
   std::vector<std::int32_t> registers;  // in the order in which they were found
   std::vector<std::uint32_t> lines;
-  std::set<std::uint32_t> launch_lines{own_place(places_of(program, op)).line};  // and that of the access
+  // And those of the access and of the kernel's head.
+  std::set<std::uint32_t> launch_lines{own_place(places_of(program, op)).line,
+                                       own_place(places_of(program, op.function, 0)).line};
   const auto arrays = shared_arrays(program);
   std::vector<std::string> names, sources;
   bool by_thread = false;

@@ -62,9 +62,6 @@ std::string simulator_report(const CaseRequest& request) {
   if (is("bad_report")) return "{\"totals\": [[[[\x1b[31m";
   const bool checks = request.sim_mode != 0;
   std::string finding;
-  if (is("hint") || is("wrong_with_hint"))
-    finding = R"({"checker": "racecheck", "severity": "hint", "kind": "shared-write-write-same-value",)"
-              R"( "file": "lab.cu", "line": 31, "message": "both write the same value"})";
   if (is("wrong_with_old_value") || (is("wrong_by_old_value") && checks))
     finding =
         R"({"checker": "racecheck", "severity": "hint", "kind": "missing-fence",)"
@@ -79,10 +76,9 @@ std::string simulator_report(const CaseRequest& request) {
   if (is("race") || (is("wrong_with_race") && checks))
     finding = R"({"checker": "racecheck", "kind": "shared-race", "file": "/home/me/lab.cu", "line": 31,)"
               R"( "object": "s_data[17]", "message": "threads 3 and 35 race \u001b[31m", "times": 2})";
-  return std::string("{") + (is("only_fills") ? R"("fills": 1, )" : "") +
-         (is("too_fast") ? R"("memory_gb_per_s": 0.001, )" : "") +
+  return std::string("{") + (is("too_fast") ? R"("memory_gb_per_s": 0.001, )" : "") +
          R"("device": "Fake GPU", "modelled_us": 12.5, "launches": [], "totals": {"launches": )" +
-         (is("no_kernel") || is("only_fills") ? "0" : "1") + R"(, "global_store_requests": )" +
+         (is("no_kernel") ? "0" : "1") + R"(, "global_store_requests": )" +
          ((request.sim_mode & SIM_COUNTERS) != 0 ? "1" : "0") + R"(}, "findings": [)" + finding + "]}";
 }
 
@@ -277,7 +273,7 @@ void spoil(const CaseRequest& request, std::span<std::byte> shared, int n_cases,
   const Buffer& in = request.buffers[0];
   const Buffer& out = request.buffers[1];
   std::byte* d_out = shared.data() + out.back_offset + request.guard_bytes;
-  if (is("wrong") || is("wrong_with_race") || is("wrong_with_hint") || is("wrong_with_old_value") ||
+  if (is("wrong") || is("wrong_with_race") || is("wrong_with_old_value") ||
       (is("wrong_by_old_value") && request.sim_mode != 0) || (is("wrong_in_later_cases") && n_cases > 1) ||
       (is("wrong_for_some_items") && (d_out[0] & std::byte{2}) != std::byte{0}))
     d_out[4 * 5] ^= std::byte{1};

@@ -160,15 +160,10 @@ TEST(Session, TellsWhatToRunWhereItIsWrongAndWhatToRead) {
   EXPECT_EQ(outcome.verdict, Verdict::wrong_answer);
   ASSERT_TRUE(outcome.failure.mismatch.has_value());
   EXPECT_EQ(outcome.failure.mismatch->index, 5u);
-  const auto line = [&](const std::string& text) { return outcome.message().find(text); };
-  EXPECT_EQ(line("doubling / double: case n100 is wrong\n"), 0u) << outcome.message();
-  EXPECT_LT(line("doubling / double"),
-            line("./lab grade doubling --task double --case n100 --seed 7 --solutions\n"));
-  EXPECT_LT(line("d_out[5]: expected " + outcome.failure.mismatch->expected), line("./lab grade"));
-  EXPECT_LT(line("d_out[5]"), line("1 of 100 elements are wrong"));
-  EXPECT_LT(line("elements are wrong"), line("./lab grade"));
-  EXPECT_LT(line("./lab grade"), line("read:  handouts/00.md#double\n"));
-  EXPECT_NE(line("read:  handouts/00.md#double\n"), std::string::npos) << outcome.message();
+  for (const char* line : {"doubling / double: case n100 is wrong\n", "1 of 100 elements are wrong",
+                           "./lab grade doubling --task double --case n100 --seed 7 --solutions\n",
+                           "read:  handouts/00.md#double\n"})
+    EXPECT_TRUE(ended(outcome, Verdict::wrong_answer, line));
 }
 
 // --- Runners that cheat or fail. Each verdict must be the expected one, and the next case must be
@@ -226,7 +221,6 @@ INSTANTIATE_TEST_SUITE_P(
         Evil{"claims_done", Verdict::wrong_answer, "d_out[0]: expected"},
         Evil{"truncates", Verdict::wrong_answer, "d_out[0]: expected"},
         Evil{"changes_input", Verdict::wrong_answer, "d_in[2] is not what it was"},
-        Evil{"no_kernel", Verdict::wrong_answer, "no kernel was launched"},
         Evil{"bad_report", Verdict::wrong_answer, "can be read"},
         Evil{"race", Verdict::wrong_answer,
              "race: lab.cu:31: threads 3 and 35 race ?[31m [s_data[17]] (2 times)"},
@@ -310,14 +304,6 @@ TEST(Session, TakesNoCauseFromARunThatEndedOtherwise) {
   EXPECT_EQ(outcome.message().find("a loop that does not end"), std::string::npos) << outcome.message();
 }
 
-TEST(Session, TakesNoHintForAFault) {
-  EXPECT_EQ(run_alone("hint").verdict, Verdict::ok);
-  const Outcome wrong = run_alone("wrong_with_hint");
-  EXPECT_EQ(wrong.verdict, Verdict::wrong_answer);
-  EXPECT_EQ(wrong.message().find("both write the same value"), std::string::npos)
-      << "it can't make the output wrong: " << wrong.message();
-}
-
 TEST(Session, BlamesAnOldValueThatMakesTheDifference) {
   Measure checks;
   checks.checks = true;
@@ -326,10 +312,6 @@ TEST(Session, BlamesAnOldValueThatMakesTheDifference) {
                     "  confirmed cause: missing fence: lab.cu:31: thread 0 reads d_sums[0]"));
   EXPECT_TRUE(ended(run_alone("wrong_with_old_value", DeviceKind::sim, checks), Verdict::wrong_answer,
                     "likely cause: missing fence:"));
-}
-
-TEST(Session, CountsAMemsetAsWorkOfTheDevice) {
-  EXPECT_EQ(run_alone("only_fills").verdict, Verdict::ok);
 }
 
 TEST(Session, HoldsAModelledTimeBelowTheMemorysForAPerson) {

@@ -5,7 +5,6 @@
 #include <gtest/gtest.h>
 
 #include <limits>
-#include <nlohmann/json.hpp>
 
 #include "grading/scoring/places.hpp"
 #include "testing/scripted.hpp"
@@ -130,96 +129,6 @@ TEST(Metrics, ReportTooLittleWorkOfKernels) {
   c.global_load_sectors = 2;
   EXPECT_THAT(implausible(c, kIdeal), HasSubstr("must move at least 2048"));
   EXPECT_EQ(implausible(c, lab::Ideal{}), "");
-}
-
-TEST(SimReport, ReadsTotalsAndFindings) {
-  auto parsed = lab::read_sim_report(R"({"device":"Simulated H200","modelled_us":12.5,
-    "totals":{"launches":2,"work":77,"shared_wavefronts":9},
-    "findings":[{"checker":"racecheck","kind":"shared-race","kernel":"k","file":"a/reduction.cu","line":31,
-      "other_file":"a/reduction.cu","other_line":33,"object":"s_data[17]","message":"Two threads race.",
-      "block":[1,0,0],"thread":[2,0,0],"other_block":[1,0,0],"other_thread":[3,0,0],"times":4}]})");
-  ASSERT_TRUE(parsed.readable);
-  const lab::SimReport& report = parsed;
-  EXPECT_EQ(report.device, "Simulated H200");
-  EXPECT_DOUBLE_EQ(report.modelled_us, 12.5);
-  EXPECT_EQ(report.totals.launches, 2U);
-  EXPECT_EQ(report.totals.work, 77U);
-  ASSERT_EQ(report.findings.size(), 1U);
-  EXPECT_EQ(report.findings[0].line, 31U);
-  EXPECT_EQ(report.findings[0].other_thread[0], 3U);
-  EXPECT_EQ(report.findings[0].times, 4U);
-}
-
-// A counter that the parser ignores would always count as 0.
-TEST(SimReport, ReadsEveryCounter) {
-  const char* names[] = {"launches",
-                         "warp_instructions",
-                         "lane_instructions",
-                         "branches",
-                         "divergent_branches",
-                         "global_load_requests",
-                         "global_load_sectors",
-                         "global_load_bytes",
-                         "global_store_requests",
-                         "global_store_sectors",
-                         "global_store_bytes",
-                         "shared_requests",
-                         "shared_wavefronts",
-                         "shared_conflicts",
-                         "local_requests",
-                         "local_sectors",
-                         "atomic_requests",
-                         "atomic_lanes",
-                         "atomic_turns",
-                         "shared_atomic_requests",
-                         "shared_atomic_wavefronts",
-                         "barriers",
-                         "global_lines",
-                         "near_sectors",
-                         "memory_read_sectors",
-                         "memory_write_sectors",
-                         "partial_sectors",
-                         "global_atomic_passes",
-                         "hottest_atomics",
-                         "shared_atomic_passes",
-                         "shared_loop_passes",
-                         "chain_clocks"};
-  const char* last[] = {"work", "steps"};
-  static_assert(sizeof(sim::Counters) ==
-                    (std::size(names) + sim::kInstructionKinds + std::size(last)) * sizeof(std::uint64_t),
-                "name the new counter here");
-  nlohmann::json totals;
-  std::uint64_t value = 1;
-  for (const char* name : names) totals[name] = value++;
-  for (const char* name : sim::kInstructionNames) totals["mix"][name] = value++;
-  for (const char* name : last) totals[name] = value++;
-  auto parsed = lab::read_sim_report(nlohmann::json{{"totals", totals}}.dump());
-  ASSERT_TRUE(parsed.readable);
-  const auto* words = reinterpret_cast<const std::uint64_t*>(&parsed.totals);
-  for (std::size_t i = 0; i + 1 < value; ++i) EXPECT_EQ(words[i], i + 1) << i;
-}
-
-TEST(SimReport, RefusesOtherTexts) {
-  for (const char* text :
-       {"", "{", "null", "[]", "7", "{}", "{\"totals\":[]}", "{\"totals\":null}", "\xff\xfe"}) {
-    EXPECT_FALSE(lab::read_sim_report(text).readable) << text;
-  }
-}
-
-TEST(SimReport, IgnoresImpossibleMembers) {
-  auto parsed = lab::read_sim_report(
-      R"({"device":[1],"modelled_us":"fast","totals":{"work":-5,"steps":1e300,"launches":"2",
-    "branches":18446744073709551615,"barriers":2.0},"findings":[1,null,[],{"line":99999999999,"block":"x","thread":[-1,{}],
-    "checker":7,"times":-3}]})");
-  ASSERT_TRUE(parsed.readable);
-  EXPECT_EQ(parsed.totals.work, 0U);
-  EXPECT_EQ(parsed.totals.steps, 0U);
-  EXPECT_EQ(parsed.totals.launches, 0U);
-  EXPECT_EQ(parsed.totals.branches, std::numeric_limits<std::uint64_t>::max());
-  EXPECT_EQ(parsed.totals.barriers, 2U);
-  ASSERT_EQ(parsed.findings.size(), 1U);
-  EXPECT_EQ(parsed.findings[0].line, 0U);
-  EXPECT_EQ(parsed.findings[0].times, 1U);
 }
 
 }  // namespace

@@ -224,12 +224,6 @@ TEST_F(Labcli, PrintsOnlyTheReportOnStdout) {
   EXPECT_EQ(json::parse(done->output).at("labs").at(0).at("points"), 0);
 }
 
-TEST_F(Labcli, TraceShowsArraysOfASolution) {
-  const std::string done = run({"trace", "reduction", "neighboured", "--solutions"});
-  EXPECT_THAT(done, HasSubstr("s_data"));
-  EXPECT_THAT(done, HasSubstr("d_out  *25"));
-}
-
 TEST_F(Labcli, SmallCasesAreFoundByTheirNames) {
   for (const char* name : {"sum_i32_n8_example", "max_f32_n5_ascending", "product_i32_n2_random"}) {
     EXPECT_THAT(run({"trace", "reduction", "neighboured", "--solutions", "--case", name}), HasSubstr(name));

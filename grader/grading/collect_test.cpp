@@ -418,13 +418,6 @@ TEST(Collect, TimesAloneOnGpuUnlessFailed) {
                            [](const Asked& one) { return one.measure.timed_runs > 0; }));
 }
 
-TEST(Collect, StagesAndCasesDoNotShareSeeds) {
-  std::map<std::uint64_t, std::set<std::pair<std::string, bool>>> by_seed;
-  for (const Asked& one : run_first_task(nullptr).asked)
-    by_seed[one.seed].insert({one.case_name, one.measure.timed_runs > 0});
-  for (const auto& [seed, cases] : by_seed) EXPECT_EQ(cases.size(), 1U);
-}
-
 TEST(Collect, SameSeedGivesSameInputs) {
   const auto seeds = [](std::uint64_t seed) {
     std::vector<std::uint64_t> out;

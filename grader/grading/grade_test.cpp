@@ -11,6 +11,7 @@
 #include <map>
 #include <set>
 #include <stdexcept>
+#include <tuple>
 
 #include "grading/baseline.hpp"
 #include "grading/planning/plan.hpp"
@@ -136,21 +137,14 @@ TEST(Grade, UncompilableLabDoesNotAffectOthers) {
   }
 }
 
-TEST(Grade, UnchangedLabScoresZero) {
-  Script script([](auto&, auto&, auto&) { return testing::failing(Verdict::not_implemented); });
-  const RunResult result = grade_fake(script);
-  EXPECT_EQ(result.labs[0].points, 0);
-  EXPECT_EQ(script.asked().size(), 3U);  // one case per task
-  for (const TaskResult& task : result.labs[0].tasks) EXPECT_EQ(task.verdict, Verdict::not_implemented);
-}
-
 // All tasks of a lab may run in one process, where the first could store its answers for the others.
-TEST(Grade, GivesEachTaskItsOwnItems) {
+TEST(Grade, GivesEachTaskCaseAndStageItsOwnItems) {
   Script script;
   grade_fake(script);
-  std::map<std::pair<std::string, std::uint64_t>, std::set<std::string>> tasks_by_input;
-  for (const testing::Asked& one : script.asked()) tasks_by_input[{one.case_name, one.seed}].insert(one.task);
-  for (const auto& [input, tasks] : tasks_by_input) EXPECT_EQ(tasks.size(), 1U) << input.first;
+  std::map<std::uint64_t, std::set<std::tuple<std::string, std::string, bool>>> by_seed;
+  for (const testing::Asked& one : script.asked())
+    by_seed[one.seed].insert({one.task, one.case_name, one.measure.timed_runs > 0});
+  for (const auto& [seed, inputs] : by_seed) EXPECT_EQ(inputs.size(), 1U);
 }
 
 TEST(Grade, CanGradeOneTaskAndCase) {

@@ -8,7 +8,6 @@
 
 #include <algorithm>
 #include <limits>
-#include <set>
 #include <vector>
 
 #include "compaction/baseline.hpp"
@@ -43,13 +42,7 @@ Index& count_of(Tried& t) {
 }
 
 TEST(Cases, CoverEveryPredicateAndTypeThatIsOffered) {
-  std::set<std::pair<std::uint32_t, lab::DType>> seen;
-  for (const Case& c : problem().cases(task())) seen.emplace(c.op, c.dtype);
-  for (std::uint32_t op = 0; op < kKeepCount; ++op) {
-    for (const auto dtype : {lab::DType::i32, lab::DType::i64, lab::DType::f32, lab::DType::f64}) {
-      EXPECT_EQ(seen.count({op, dtype}) == 1, Offered::has(static_cast<KeepId>(op), dtype)) << op;
-    }
-  }
+  lab::expect_all_offered<Offered, KeepId>(problem(), task(), kKeepCount);
 }
 
 TEST(Cases, KeepWhatTheirNamesSay) {
@@ -76,17 +69,6 @@ TEST(Example, IsTheHandouts) {
   EXPECT_EQ(count_of(t), 5u);
   const std::vector<std::int32_t> kept(out_of(t).begin(), out_of(t).begin() + 5);
   EXPECT_EQ(kept, (std::vector<std::int32_t>{3, 1, 0, 1, 3}));
-}
-
-TEST(Baseline, CountsWhatItKeeps) {
-  for (const std::size_t n : {0u, 1u, 2u, 1000u, 300000u}) {
-    std::vector<std::int32_t> items(n), out(n, -1);
-    for (std::size_t i = 0; i < n; ++i) items[i] = static_cast<std::int32_t>(i * 2654435761u >> 3);
-    const std::span<const std::int32_t> in = items;
-    const IsEven<std::int32_t> keep;
-    const auto count = static_cast<std::ptrdiff_t>(copy_if_one_thread(in, std::span(out), keep));
-    EXPECT_EQ(count, std::ranges::count_if(items, keep));
-  }
 }
 
 TEST(Predicates, AreDefinedAtTheEndsOfTheirTypes) {
@@ -145,12 +127,6 @@ TEST(Check, NamesTheLikelyReasonOfAWrongCount) {
   EXPECT_TRUE(says(t, "the last, partial block was left out"));
   count_of(t) = 1000 - 768;
   EXPECT_TRUE(says(t, "the last block's total is not the array's"));
-}
-
-// The first wrong store of a traced run: its array, element and right value, or "none".
-std::string wrong_in(Tried& t, std::string_view task_id, const lab::TracedRun& run) {
-  const auto wrong = problem().wrong_store(task(task_id), t.c, t.inputs, run);
-  return wrong ? fmt::format("{}[{}] {}", wrong->store->array, wrong->store->element, wrong->right) : "none";
 }
 
 TEST(WrongStores, AreFoundInFlagsAndPositions) {

@@ -3,7 +3,6 @@
 //   build/labs/radix_sort_test --gtest_filter='split.*'
 // Each task is a suite, each case a test (public_tests.hpp lists the environment variables). The tests below
 // need no kernel: they test the lab's own checks and baselines.
-#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include <bit>
@@ -160,13 +159,6 @@ TEST(Check, NamesTheLikelyReason) {
   EXPECT_EQ(t.hint(), "right");
   out[5] = out[4];
   EXPECT_TRUE(says(t, "the output does not hold the keys of the input"));
-}
-
-// The first wrong store of a traced run: its array, element and right value or element, or "none".
-std::string wrong_in(Tried& t, std::string_view task_id, const lab::TracedRun& run) {
-  const auto wrong =
-      problem().wrong_store(*lab::find_task(problem().manifest(), task_id), t.c, t.inputs, run);
-  return wrong ? fmt::format("{}[{}] {}", wrong->store->array, wrong->store->element, wrong->right) : "none";
 }
 
 constexpr auto kExample = "keys_u32_n8_example_bits0to3";  // 3 1 7 0 4 1 6 3

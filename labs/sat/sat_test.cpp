@@ -64,13 +64,6 @@ TEST(Tables, FromTheLowerLeft) {
   EXPECT_TRUE(std::ranges::equal(t.output<std::int64_t>(), expected));
 }
 
-// The example is often printed with 1 1 2 2 as its lowest row, but that is not the image of this table.
-TEST(Tables, FromTheLowerLeftTellsTheMisprintedRow) {
-  const std::vector<std::int32_t> misprinted{2, 1, 0, 0, 0, 1, 2, 0, 1, 2, 1, 0, 1, 1, 2, 2};
-  const Numbers table = table_of(misprinted, 4, Corner::lower_left);
-  EXPECT_EQ(Numbers(table.end() - 4, table.end()), (Numbers{1, 2, 4, 6}));
-}
-
 TEST(Tables, OfBytesHoldMoreThanBytes) {
   EXPECT_EQ(table_of(std::vector<std::uint8_t>(300, 255), 100, Corner::top_left).back(), 300 * 255);
 }

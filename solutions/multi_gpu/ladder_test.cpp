@@ -3,8 +3,6 @@
 // RUNNER is the path of the solution's runner.
 #include <gtest/gtest.h>
 
-#include <cstring>
-
 #include "multi_gpu/lab.hpp"
 #include "multi_gpu/points.hpp"
 #include "testing/counted.hpp"
@@ -53,9 +51,7 @@ TEST(Ladder, SlicesOfTheBinsSaveBytesOfTheHistogram) {
 // On all ranks, and however the blocks are scheduled.
 TEST(Ladder, ReductionInOrderGivesTheSameBitsEverywhere) {
   const lab::Case c = case_of("reduce", "sum_f32_d8_uneven_n65537_random");
-  const auto in_turn = lab::recorded(problem(), "reduce_in_order", c, false).second;
-  EXPECT_EQ(in_turn.size(), sizeof(float));
-  EXPECT_EQ(in_turn, lab::recorded(problem(), "reduce_in_order", c, true).second);
+  EXPECT_EQ(lab::same_in_any_order(problem(), "reduce_in_order", c).out.size(), 1u);
 }
 
 }  // namespace

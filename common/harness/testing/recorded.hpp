@@ -5,6 +5,7 @@
 
 #include <gtest/gtest.h>
 
+#include <cstring>
 #include <string_view>
 #include <utility>
 #include <vector>
@@ -68,6 +69,22 @@ inline std::pair<std::vector<std::byte>, std::vector<std::byte>> recorded(const 
   EXPECT_EQ(outcome.verdict, Verdict::ok) << rung << ": " << outcome.message();
   if (recorder.outputs().empty()) return {};
   return {recorder.inputs().front().bytes, recorder.outputs().front().bytes};
+}
+
+// The items and the results of a rung on floats, whose bits must not depend on the order of its blocks.
+struct Floats {
+  std::vector<float> in, out;
+};
+inline Floats same_in_any_order(const Problem& problem, std::string_view rung, const Case& c) {
+  const auto in_turn = recorded(problem, rung, c, false), interleaved = recorded(problem, rung, c, true);
+  EXPECT_EQ(in_turn.first, interleaved.first);
+  EXPECT_TRUE(in_turn.second == interleaved.second) << rung << ": the bits depend on timing";
+  const auto floats = [](const std::vector<std::byte>& bytes) {
+    std::vector<float> values(bytes.size() / sizeof(float));
+    std::memcpy(values.data(), bytes.data(), bytes.size());
+    return values;
+  };
+  return {floats(in_turn.first), floats(in_turn.second)};
 }
 
 }  // namespace course::lab

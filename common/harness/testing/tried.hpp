@@ -5,9 +5,12 @@
 
 #include <gtest/gtest.h>
 
+#include <cstdint>
 #include <optional>
+#include <set>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "lab/compare.hpp"
@@ -70,6 +73,28 @@ inline Tried tried(const Problem& problem, const Task& task, std::string_view ca
 inline Tried tried(const Problem& problem, std::string_view id, std::string_view case_name,
                    std::uint64_t seed = 1) {
   return tried(problem, *find_task(problem.manifest(), id), case_name, seed);
+}
+
+// The cases of a task that are wanted must have each operator and type that the lab offers, and no others.
+template <typename Offered, typename Id>
+void expect_all_offered(
+    const Problem& problem, const Task& task, std::uint32_t n_ids,
+    bool (*wanted)(const Case&) = [](const Case&) { return true; }) {
+  std::set<std::pair<std::uint32_t, DType>> seen;
+  for (const Case& c : problem.cases(task))
+    if (wanted(c)) seen.emplace(c.op, c.dtype);
+  for (std::uint32_t id = 0; id < n_ids; ++id)
+    for (const DType dtype :
+         {DType::u8, DType::i32, DType::u32, DType::i64, DType::u64, DType::f32, DType::f64})
+      EXPECT_EQ(seen.contains({id, dtype}), Offered::has(static_cast<Id>(id), dtype)) << task.id << id;
+}
+
+// The first wrong store of a traced run: its array, element and right value or element, or "none".
+inline std::string wrong_in(const Tried& t, std::string_view id, const TracedRun& run) {
+  const auto wrong = t.problem->wrong_store(*find_task(t.problem->manifest(), id), t.c, t.inputs, run);
+  if (!wrong) return "none";
+  return wrong->store->array + "[" + std::to_string(wrong->store->element) + "] " +
+         std::to_string(wrong->right);
 }
 
 }  // namespace course::lab

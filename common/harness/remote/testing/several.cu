@@ -65,27 +65,18 @@ lab::Status run(const lab::Request& request) {
     cudaMemcpyAsync(d_sum, &sum, sizeof sum, cudaMemcpyHostToDevice, first);
     cudaStreamSynchronize(first);
   }
-  const bool grouped = how != How::without_group;
-  if (grouped) ncclGroupStart();
+  ncclGroupStart();
   for (std::size_t r = 0; r < n_ranks; ++r) {
     const Shard shard = shard_of(request, r);
-    const bool last = r + 1 == n_ranks;
-    if (how == How::rank_is_missing && last) continue;
+    if (how == How::rank_is_missing && r + 1 == n_ranks) continue;
     if (how == How::gathered) {
       ncclAllGather(shard.d_sums + r, shard.d_sums, 1, ncclUint64, shard.comm, shard.stream);
-    } else if (how == How::overlapping) {
-      ncclAllGather(shard.d_sums + 1, shard.d_sums, 2, ncclUint64, shard.comm, shard.stream);
-    } else if (how == How::other_roots) {
-      ncclReduce(shard.d_sums, shard.d_out, 1, ncclUint64, ncclSum, last ? 1 : 0, shard.comm, shard.stream);
-    } else if (how == How::unanswered_send) {
-      ncclSend(shard.d_sums, 1, ncclUint64, 0, shard.comm, shard.stream);
     } else {
       const Sum* d_sum = how == How::memory_of_another ? shard_of(request, 0).d_sums : shard.d_sums;
-      const std::size_t count = how == How::unequal_counts && last ? 0 : 1;
-      ncclAllReduce(d_sum, shard.d_out, count, ncclUint64, ncclSum, shard.comm, shard.stream);
+      ncclAllReduce(d_sum, shard.d_out, 1, ncclUint64, ncclSum, shard.comm, shard.stream);
     }
   }
-  if (grouped) ncclGroupEnd();
+  ncclGroupEnd();
   if (how == How::gathered) {
     for (std::size_t r = 0; r < n_ranks; ++r) {
       const Shard shard = shard_of(request, r);

@@ -10,12 +10,7 @@ enum class How : std::uint32_t {
   reduced,   // right, by an all-reduce
   gathered,  // right, by an all-gather of the sums
   copied,    // right; the sums go to the host and back in a stream of device 0
-  without_group,
   rank_is_missing,
-  unequal_counts,
-  other_roots,
-  unanswered_send,
-  overlapping,
   memory_of_another,
   default_stream,
   unset,

@@ -103,5 +103,44 @@ class Editor(unittest.TestCase):
                         self.assertTrue(os.path.exists(path), path)
 
 
+class EditorTasks(unittest.TestCase):
+    """.vscode/tasks.json: what a student's editor marks."""
+
+    def setUp(self):
+        self.matchers = read("tasks.json")["problemMatcher"]
+
+    def places(self, line):
+        """(file, line, message) by each matcher that takes the line."""
+        found = []
+        for matcher in self.matchers:
+            pattern = matcher["pattern"]
+            if match := re.match(pattern["regexp"], line):
+                found.append((match[pattern["file"]], match[pattern["line"]], match[pattern["message"]]))
+        return found
+
+    def test_marks_compiler_errors(self):
+        error = "  labs/reduction/reduction.cu(12): error: expected a declaration"
+        self.assertEqual(
+            self.places(error), [("labs/reduction/reduction.cu", "12", "expected a declaration")]
+        )
+
+    def test_marks_findings_of_the_checkers(self):
+        for line in [
+            "  scan.cu:31 and scan.cu:33: two threads use s_data[17] without a barrier",
+            "  cause: write at scan.cu:31 (thread 3 of block 0)",
+            "  thread 3 of block 0 writes s_data[17] at labs/scan/scan.cu:31 without a barrier",
+            "    memcheck: a read past the end (scan.cu:31)",
+        ]:
+            self.assertEqual([place[:2] for place in self.places(line)], [("scan.cu", "31")], line)
+
+    def test_marks_nothing_else(self):
+        for line in [
+            "  run it again:  ./lab grade scan --case x",
+            "  12:31 o'clock",
+            "  labs/scan                  0/100",
+        ]:
+            self.assertEqual(self.places(line), [], line)
+
+
 if __name__ == "__main__":
     unittest.main(argv=sys.argv[:1])

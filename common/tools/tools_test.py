@@ -389,59 +389,6 @@ class Help(unittest.TestCase):
             self.assertTrue(own("scan"))
             self.assertFalse(own("lexer"))
 
-    def test_help_of_the_script_builds_nothing(self):
-        self.assertEqual(
-            self.lines_of("bash", ROOT / "lab", "site", "--help"),
-            [
-                "usage: ./lab site",
-                "",
-                "  the handouts and commands as a website for students",
-                "  (--instructor: with the instructor's pages)",
-            ],
-        )
-
-
-class EditorTasks(unittest.TestCase):
-    """.vscode/tasks.json: what a student's editor marks."""
-
-    def setUp(self):
-        text = (pathlib.Path(__file__).parents[2] / ".vscode/tasks.json").read_text(encoding="utf-8")
-        self.matchers = json.loads(
-            "\n".join(line for line in text.splitlines() if not line.lstrip().startswith("//"))
-        )["problemMatcher"]
-
-    def places(self, line):
-        """(file, line, message) by each matcher that takes the line."""
-        found = []
-        for matcher in self.matchers:
-            pattern = matcher["pattern"]
-            if match := re.match(pattern["regexp"], line):
-                found.append((match[pattern["file"]], match[pattern["line"]], match[pattern["message"]]))
-        return found
-
-    def test_marks_compiler_errors(self):
-        error = "  labs/reduction/reduction.cu(12): error: expected a declaration"
-        self.assertEqual(
-            self.places(error), [("labs/reduction/reduction.cu", "12", "expected a declaration")]
-        )
-
-    def test_marks_findings_of_the_checkers(self):
-        for line in [
-            "  scan.cu:31 and scan.cu:33: two threads use s_data[17] without a barrier",
-            "  cause: write at scan.cu:31 (thread 3 of block 0)",
-            "  thread 3 of block 0 writes s_data[17] at labs/scan/scan.cu:31 without a barrier",
-            "    memcheck: a read past the end (scan.cu:31)",
-        ]:
-            self.assertEqual([place[:2] for place in self.places(line)], [("scan.cu", "31")], line)
-
-    def test_marks_nothing_else(self):
-        for line in [
-            "  run it again:  ./lab grade scan --case x",
-            "  12:31 o'clock",
-            "  labs/scan                  0/100",
-        ]:
-            self.assertEqual(self.places(line), [], line)
-
 
 class Lines(unittest.TestCase):
     def test_counts_what_runs(self):

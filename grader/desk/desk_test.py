@@ -60,6 +60,10 @@ class ClassToml(InFolder):
         self.assertEqual(got.labs["scan"].due.utcoffset(), datetime.timedelta(hours=2))
         self.assertEqual(got.labs["sat"].due.utcoffset(), datetime.timedelta(0))
 
+    def test_a_lab_has_the_classes_late_rule_but_for_what_it_says_itself(self):
+        late = self.read("[late]\nmost_days = 3\n[labs.scan.late]\npercent_per_day = 0\n").lab("scan").late
+        self.assertEqual((late.percent_per_day, late.most_days), (0, 3))
+
     def test_mistakes_are_named(self):
         for text, part in [
             ("counts = 'first'", "counts must be best or latest"),
@@ -196,16 +200,11 @@ class Rosters(InFolder):
         self.assertEqual(got.find("jose").id, "c")
 
     def test_contradictions_and_other_files_are_refused(self):
-        for text, part in [("a,b\n1,2\n", "no column"), ("", "is empty"), ("id,name\nx,A\nx,B\n", "")]:
-            path = self.put("r.csv", text)
-            with self.subTest(text):
-                if part:
-                    with self.assertRaisesRegex(settings.Problem, part):
-                        roster.read([path], {})
-                else:
-                    self.assertEqual(
-                        len(roster.read([path], {}).students), 1, "the same id is the same person"
-                    )
+        for text, part in [("a,b\n1,2\n", "no column"), ("", "is empty")]:
+            with self.subTest(text), self.assertRaisesRegex(settings.Problem, part):
+                roster.read([self.put("r.csv", text)], {})
+        same = roster.read([self.put("r.csv", "id,name\nx,A\nx,B\n")], {})
+        self.assertEqual(len(same.students), 1, "the same id is the same person")
         with self.assertRaisesRegex(settings.Problem, "contradict"):
             roster.read(
                 [self.put("1.csv", "id,email\na,a@x\nb,b@x\n"), self.put("2.csv", "id,email\na,b@x\n")], {}
@@ -366,19 +365,6 @@ class Desk(InFolder):
             self.desk("grades", "term.graded")
             self.assertEqual(self.final(student, "scan")["status"], status)
 
-    def test_who_is_excused_has_no_zero_and_a_total(self):
-        student = self.someone_without_submissions()
-        self.desk("grades", "term.graded")
-        self.settings(f'[[excused]]\nstudent = "{student}"\nlab = "scan"\nreason = "ill"\n')
-        said = self.desk(
-            "export", "term.graded", "--canvas", "c.csv", "--canvas-from", "canvas.csv", "--csv", "out.csv"
-        )
-        self.assertIn("excused: ill", said)
-        row = rows_of(self.folder / "out.csv", "id")[student]
-        self.assertEqual((row["scan"], row["scan status"]), ("", "excused"))
-        self.assertIn("excused: ill", row["notes"])
-        self.assertEqual(rows_of(self.folder / "c.csv", "SIS User ID")[student]["scan"], "EX")
-
     def test_the_bonus_is_separate_added_or_capped(self):
         text = (self.term.folder / "class.toml").read_text()
         finals = {}
@@ -433,15 +419,6 @@ class Desk(InFolder):
             self.assertEqual(
                 (got["points"], got["bonus"]), right if rule != "capped" else (min(110, most), 0)
             )
-
-    def test_an_override_decides_about_the_bonus(self):
-        self.desk("grades", "term.graded")
-        has_bonus = [one["id"] for one in self.term.students if self.final(one["id"], "scan")["bonus"]]
-        student = next(one for one in has_bonus if one != "s003")
-        self.settings(f'[[overrides]]\nstudent = "{student}"\nlab = "scan"\npoints = 60\nreason = "x"\n')
-        self.desk("grades", "term.graded")
-        final = self.final(student, "scan")
-        self.assertEqual((final["points"], final["bonus"]), (60, 0))
 
     def test_who_came_late_is_excused_from_past_labs_by_one_entry(self):
         student = self.someone_without_submissions()
@@ -506,49 +483,6 @@ class Desk(InFolder):
             files, {path: path.read_bytes() for path in self.term.folder.iterdir() if path.is_file()}
         )
         self.assertIn(f"Grades moved: {n_moved}", self.desk("grades", "term.graded"))
-
-    def test_slip_days_are_spent_in_order_of_due_dates(self):
-        labs = ("histogram", "reduction", "compaction")
-        self.someone_without_submissions()
-        self.desk("grades", "term.graded")
-        names = "lab, sha256, refused, origin, note, late, submitted, received"
-        for lab in labs:
-            submitted = make_term.DUE[lab] + datetime.timedelta(days=1.5)
-            worth = f"SELECT max(id) FROM submissions WHERE lab = '{lab}' AND points > 0"
-            self.sql("INSERT INTO students VALUES ('quiet', 'quiet') ON CONFLICT DO NOTHING")
-            copied = f"SELECT 'quiet', {names} FROM received WHERE id = ({worth})"
-            self.sql(f"INSERT INTO received (student, {names}) {copied}")
-            change = "UPDATE received SET submitted = ? WHERE student = 'quiet' AND lab = ?"
-            self.sql(change, submitted.astimezone(datetime.UTC).strftime("%Y-%m-%dT%H:%M:%SZ"), lab)
-
-        def spent():
-            self.desk("grades", "term.graded")
-            finals = {lab: self.final("quiet", lab) for lab in labs}
-            return {lab: (one["slip_days"], one["days_late"]) for lab, one in finals.items()}
-
-        self.assertEqual(spent(), {"reduction": (2, 0), "compaction": (1, 1), "histogram": (0, 2)})
-        self.edit((r"\[labs.reduction\]\n", "[labs.reduction]\nslip_days = 0\n"))
-        self.assertEqual(spent(), {"reduction": (0, 2), "compaction": (1, 1), "histogram": (2, 0)})
-
-    def test_a_lab_may_have_a_late_rule_of_its_own(self):
-        self.edit((r"slip_days = \d", "slip_days = 0"))
-        self.desk("grades", "term.graded")
-        late = [
-            (one["id"], lab)
-            for one in self.term.students
-            for lab in make_term.LABS
-            if lab != make_term.LATE_LAB and self.final(one["id"], lab)["status"] == "late"
-        ]
-        student, lab = late[0]
-        before = self.final(student, lab)
-        self.edit((r"\[aliases\]", f"[labs.{lab}.late]\npercent_per_day = 0\n[aliases]"))
-        self.desk("grades", "term.graded")
-        after = self.final(student, lab)
-        self.assertEqual(after["status"], "late")
-        self.assertGreaterEqual(after["points"], before["points"])
-        self.assertEqual(
-            settings.read(self.term.folder).lab(lab).late.most_days, make_term.MAX_DAYS, "the class's"
-        )
 
     def test_who_submitted_no_usable_file_did_submit(self):
         student = self.someone_without_submissions()
@@ -625,6 +559,9 @@ class Desk(InFolder):
                     self.put("term.graded/ids.csv", "id,name,login\ns003,,1001\ns004,,1002\n")
                     self.edit((r"roster = \[", 'roster = ["ids.csv", '))
                 self.desk("export", "term.graded", "--canvas", "to.csv", "--canvas-from", "from.csv")
+                row = rows_of(self.term.folder / "final.csv", "id")["s003"]
+                self.assertEqual((row["scan"], row["scan status"]), ("", "excused"))
+                self.assertIn("excused: ill", row["notes"])
                 grades, created = self.canvas_import(self.folder / "to.csv", ["Lab 1 (4711)"])
                 self.assertEqual(created, [lab for lab in make_term.LABS if lab != "reduction"])
                 self.assertEqual({student for student, _ in grades}, {"1001", "1002"})

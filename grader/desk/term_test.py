@@ -2,18 +2,15 @@
 # SPDX-License-Identifier: MIT
 """A whole term on the instructor's desk: 300 students, five labs, about 2,000 submissions with all kinds of
 trouble (testing/make_term.py). The final grades equal the table that is computed by hand, before and after
-every change; how long a change takes is printed."""
+every change."""
 
 import json
 import os
 import pathlib
 import re
-import resource
 import shutil
-import subprocess
 import sys
 import tempfile
-import time
 import unittest
 from fractions import Fraction
 
@@ -21,6 +18,7 @@ HERE = pathlib.Path(__file__).resolve().parent
 BATCH = HERE.parent / "batch"
 sys.path[:0] = [str(HERE), str(HERE / "testing"), str(BATCH), str(BATCH / "testing")]
 
+import desk
 import in_folder
 import make_term
 
@@ -42,20 +40,10 @@ class WholeTerm(unittest.TestCase):
         self.term.write_settings()
 
     def desk(self, command, *more, code=0):
-        begun, used = time.monotonic(), sum(resource.getrusage(resource.RUSAGE_CHILDREN)[:2])
-        done = subprocess.run(
-            [sys.executable, str(HERE / "desk.py"), command, str(self.term.folder), *map(str, more)],
-            env=self.environment,
-            capture_output=True,
-            text=True,
-            check=False,
-        )
-        self.assertEqual(done.returncode, code, done.stdout + done.stderr)
-        print(
-            f"  {command}: {time.monotonic() - begun:.1f} s, {sum(resource.getrusage(resource.RUSAGE_CHILDREN)[:2]) - used:.1f} s of processor",
-            flush=True,
-        )
-        return done.stdout + done.stderr
+        words = [command, self.term.folder, *more]
+        ended, said = in_folder.run(desk.main, words, self.environment, self.root)
+        self.assertEqual(ended, code, said)
+        return said
 
     def check(self, expected):
         found = make_term.finals(self.term.folder)

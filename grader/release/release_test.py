@@ -334,9 +334,6 @@ class Workflow(InFolder):
         for base in ["", "0" * 40, "1234567"]:
             self.assertEqual(self.asked(base), ["sat", "scan"])
 
-    def test_takes_labs_by_name(self):
-        self.assertEqual(self.asked(self.first, "sat"), ["sat"])
-
     def test_asks_for_the_isolation_that_is_needed(self):
         self.assertEqual(self.asked(self.first, "sat", ISOLATION="namespaces"), ["sat"])
 

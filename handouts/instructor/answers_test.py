@@ -122,6 +122,20 @@ def different(boxes, balls):
     return boxes * (1 - (1 - 1 / boxes) ** balls)
 
 
+def work(lab, rung):
+    return counted(lab, rung, "operations ÷ closed form")
+
+
+def moved(lab, rung):
+    """Bytes, by those that must move."""
+    return float(counted(lab, rung, "bytes ÷ what must move"))
+
+
+def ratio(lab, rung, other, n=2**24):
+    """How many times as long as another one a rung takes."""
+    return measured(lab, rung, n) / measured(lab, other, n)
+
+
 # --- What the answers must contain: (page, kind, number): strings.
 
 
@@ -129,201 +143,81 @@ def numbers():
     m = 2**24
 
     # Lab 1
-    times = [
-        measured("reduction", rung, m) / measured("reduction", "coarsened", m)
-        for rung in ["neighboured", "sequential", "shuffle"]
-    ]
+    times = [ratio("reduction", rung, "coarsened") for rung in ["neighboured", "sequential", "shuffle"]]
     yield "01", "Prediction", 3, ["{:.1f}, {:.1f} and {:.1f} times as long".format(*times)]
-    barriers = (
-        counted("reduction", "coarsened", "barriers per"),
-        counted("reduction", "neighboured", "barriers per"),
-    )
-    yield (
-        "01",
-        "Question",
-        5,
-        ["{} instead of {}".format(*barriers), counted("reduction", "coarsened", "operations ÷ closed form")],
-    )
+    barriers = [counted("reduction", rung, "barriers per") for rung in ["coarsened", "neighboured"]]
+    yield "01", "Question", 5, ["{} instead of {}".format(*barriers), work("reduction", "coarsened")]
 
     # Lab 2
-    yield (
-        "02",
-        "Prediction",
-        1,
-        [
-            counted("scan", "hillis_steele", "operations ÷ closed form"),
-            counted("scan", "blelloch", "operations ÷ closed form"),
-        ],
-    )
-    yield (
-        "02",
-        "Prediction",
-        2,
-        [f"{measured('scan', 'blelloch', m) / measured('scan', 'hillis_steele', m):.1f} times"],
-    )
-    yield (
-        "02",
-        "Prediction",
-        4,
-        [f"{counted('scan', 'global_rounds', 'bytes ÷ what must move')} times"],
-    )
-    yield (
-        "02",
-        "Question",
-        6,
-        [
-            counted("scan", "segmented", "operations ÷ closed form"),
-            counted("scan", "coarsened", "operations ÷ closed form"),
-        ],
-    )
-    yield (
-        "02",
-        "Question",
-        8,
-        [counted("scan", "hillis_steele", "steps"), counted("scan", "coarsened", "steps")],
-    )
+    yield "02", "Prediction", 1, [work("scan", "hillis_steele"), work("scan", "blelloch")]
+    yield "02", "Prediction", 2, [f"{ratio('scan', 'blelloch', 'hillis_steele'):.1f} times"]
+    bytes_moved = counted("scan", "global_rounds", "bytes ÷ what must move")
+    yield "02", "Prediction", 4, [f"{bytes_moved} times"]
+    yield "02", "Question", 6, [work("scan", "segmented"), work("scan", "coarsened")]
+    yield "02", "Question", 8, [counted("scan", rung, "steps") for rung in ["hillis_steele", "coarsened"]]
 
     # Lab 3
-    yield (
-        "03",
-        "Prediction",
-        2,
-        [f"{6 * float(counted('compaction', 'fused', 'bytes ÷ what must move')):.1f}"],
-    )
+    yield "03", "Prediction", 2, [f"{6 * moved('compaction', 'fused'):.1f}"]
     rungs = {"three_kernels": 7, "fused": 5, "warp_aggregated": 5, "single_pass": 2}
-    expected = [
-        6 * m * float(counted("compaction", rung, "bytes ÷ what must move")) / 4.2e6 + 2 * launches
-        for rung, launches in rungs.items()
+    expected = [6 * m * moved("compaction", rung) / 4.2e6 + 2 * launches for rung, launches in rungs.items()]
+    found = [measured("compaction", rung, m) for rung in rungs]
+    texts = [
+        "{:.0f}, {:.0f}, {:.0f} and {:.0f} µs".format(*expected),
+        "{:.1f}, {:.1f}, {:.1f} and {:.1f} µs".format(*found),
     ]
-    yield (
-        "03",
-        "Prediction",
-        4,
-        [
-            "{:.0f}, {:.0f}, {:.0f} and {:.0f} µs".format(*expected),
-            "{:.1f}, {:.1f}, {:.1f} and {:.1f} µs".format(
-                *(measured("compaction", rung, m) for rung in rungs)
-            ),
-        ],
-    )
+    yield "03", "Prediction", 4, texts
 
     # Lab 4
-    ratio = float(counted("radix_sort", "split", "bytes ÷ what must move"))
-    yield "04", "Prediction", 1, [f"{ratio:.0f} · 8 / 16 = {ratio * 8 / 16:.0f}"]
-    yield (
-        "04",
-        "Box",
-        "tile_sort",
-        [counted("radix_sort", "tile_sort", "barriers per").removesuffix(".0") + ": "],
-    )
-    per_pass = float(counted("radix_sort", "digits", "bytes ÷ what must move")) * 8 / 4
+    split = moved("radix_sort", "split")
+    yield "04", "Prediction", 1, [f"{split:.0f} · 8 / 16 = {split * 8 / 16:.0f}"]
+    barriers = counted("radix_sort", "tile_sort", "barriers per").removesuffix(".0")
+    yield "04", "Box", "tile_sort", [f"{barriers}: "]
+    per_pass = moved("radix_sort", "digits") * 8 / 4
     spread = per_pass - 92 / 16 + different(256, 32)
-    yield (
-        "04",
-        "Prediction",
-        2,
-        [f"{per_pass:.1f} bytes", f"about {spread:.0f} bytes", f"about {spread * 4 / 8:.0f}."],
-    )
+    texts = [f"{per_pass:.1f} bytes", f"about {spread:.0f} bytes", f"about {spread * 4 / 8:.0f}."]
+    yield "04", "Prediction", 2, texts
     copy = sizes("radix_sort")[m]["ceilings"]["copy"]["median_us"]
-    yield (
-        "04",
-        "Prediction",
-        3,
-        [
-            f"{copy:.0f} µs",
-            *(
-                f"{measured('radix_sort', rung, m) / copy:.0f} times"
-                for rung in ["split", "digits", "onesweep"]
-            ),
-            f"{ratio:.0f} (the same",
-            f"{float(counted('radix_sort', 'digits', 'bytes ÷ what must move')):.1f}",
-            f"{float(counted('radix_sort', 'onesweep', 'bytes ÷ what must move')):.1f}",
-        ],
-    )
-    yield (
-        "04",
-        "Question",
-        3,
-        [f"{measured('radix_sort', 'merge', m) / measured('radix_sort', 'merge_path', m):.1f} times"],
-    )
+    rungs = ["split", "digits", "onesweep"]
+    texts = [f"{copy:.0f} µs", *(f"{measured('radix_sort', rung, m) / copy:.0f} times" for rung in rungs)]
+    texts += [f"{split:.0f} (the same", *(f"{moved('radix_sort', rung):.1f}" for rung in rungs[1:])]
+    yield "04", "Prediction", 3, texts
+    yield "04", "Question", 3, [f"{ratio('radix_sort', 'merge', 'merge_path'):.1f} times"]
 
     # Lab 5
-    yield (
-        "05",
-        "Prediction",
-        2,
-        [
-            *(f"{if_all_equal(rung, m, 256):.2f} times" for rung in ["shared_counts", "combined"]),
-            f"ratio is {if_all_equal('global_atomics', m, 256):.1f}:",
-        ],
-    )
-    yield (
-        "05",
-        "Question",
-        4,
-        [f"{measured('histogram', 'shared_counts', m) / measured('histogram', 'per_warp', m):.2f} times"],
-    )
+    texts = [f"{if_all_equal(rung, m, 256):.2f} times" for rung in ["shared_counts", "combined"]]
+    yield "05", "Prediction", 2, [*texts, f"ratio is {if_all_equal('global_atomics', m, 256):.1f}:"]
+    yield "05", "Question", 4, [f"{ratio('histogram', 'shared_counts', 'per_warp'):.2f} times"]
 
     # Lab 6
     for rung, words in [("serial", "moves {:.0f}:"), ("rows_columns", "{:.0f}: ")]:
-        per_item = 8 * float(counted("sat", rung, "bytes ÷ what must move"))
-        yield "06", "Box", "rows_columns", [words.format(per_item)]
+        yield "06", "Box", "rows_columns", [words.format(8 * moved("sat", rung))]
     for n, words in [(m, "{:.1f}×"), (2**28, "{:.2f}×")]:
-        yield (
-            "06",
-            "Prediction",
-            1,
-            [words.format(measured("sat", "rows_columns", n) / measured("sat", "transpose", n))],
-        )
+        yield "06", "Prediction", 1, [words.format(ratio("sat", "rows_columns", "transpose", n))]
 
     # Lab 7
-    steps = [int(counted("hierarchical_scan", rung, "steps")) for rung in ["recursive", "chained"]]
+    lab = "hierarchical_scan"
+    steps = [int(counted(lab, rung, "steps")) for rung in ["recursive", "chained"]]
     yield "07", "Prediction", 2, ["{} and {}".format(*steps), f"{512 - 128} links: {steps[1] + 512 - 128}"]
-    faster = [
-        measured("hierarchical_scan", "recursive", n) / measured("hierarchical_scan", "reduce_then_scan", n)
-        for n in [m, 2**20]
-    ]
+    faster = [ratio(lab, "recursive", "reduce_then_scan", n) for n in [m, 2**20]]
     yield "07", "Box", "reduce_then_scan", [f"{faster[0]:.2f} times", f"{faster[1]:.2f} at"]
-    copy_rate = max(size["ceilings"]["copy"]["gb_per_s"] for size in sizes("hierarchical_scan").values())
+    copy_rate = max(size["ceilings"]["copy"]["gb_per_s"] for size in sizes(lab).values())
     micros = 8 * m / copy_rate / 1000
-    yield (
-        "07",
-        "Box",
-        "chained",
-        [
-            f"{measured('hierarchical_scan', 'chained', m) / 1000:.2f} ms",
-            f"{one_cpu_thread('hierarchical_scan', m) / 1000:.1f} ms",
-            f"{one_cpu_thread('hierarchical_scan', m) / measured('hierarchical_scan', 'chained', m):.1f} times",
-            f"{micros:.0f} µs",
-            f"{round(m / round(micros), -4):,.0f} items",
-        ],
-    )
+    chained, cpu = measured(lab, "chained", m), one_cpu_thread(lab, m)
+    texts = [f"{chained / 1000:.2f} ms", f"{cpu / 1000:.1f} ms", f"{cpu / chained:.1f} times"]
+    texts += [f"{micros:.0f} µs", f"{round(m / round(micros), -4):,.0f} items"]
+    yield "07", "Box", "chained", texts
 
     # Lab 8
-    launch, step, rate, direct = (
-        assumed(words)
-        for words in [
-            "start of a collective",
-            "a step of a ring",
-            "and receives at the same time",
-            "the same in the low-latency",
-        ]
-    )
+    launch, step = assumed("start of a collective"), assumed("a step of a ring")
+    rate, direct = assumed("and receives at the same time"), assumed("the same in the low-latency")
     equal = 14 * step / (7 / (1e3 * direct) - 1.75 / (1e3 * rate))
-    yield (
-        "08",
-        "Prediction",
-        1,
-        [
-            f"{launch:.0f} + 7n/{1000 * direct:,.0f} µs",
-            f"{launch:.0f} + 14 · {step:.0f} + 1.75n/{1000 * rate:,.0f} µs",
-            f"n = {equal:,.0f}",
-            f"{equal / 1e6:.1f} million",
-        ],
-    )
-    all_reduce = float(counted("multi_gpu", "histogram_all_reduce", "bytes sent"))
-    slices = float(counted("multi_gpu", "histogram", "bytes sent"))
-    yield "08", "Box", "histogram", [f'data-answer="{all_reduce / slices:.0f}"']
+    texts = [
+        f"{launch:.0f} + 7n/{1000 * direct:,.0f} µs",
+        f"{launch:.0f} + 14 · {step:.0f} + 1.75n/{1000 * rate:,.0f} µs",
+    ]
+    yield "08", "Prediction", 1, [*texts, f"n = {equal:,.0f}", f"{equal / 1e6:.1f} million"]
+    sent = [float(counted("multi_gpu", rung, "bytes sent")) for rung in ["histogram_all_reduce", "histogram"]]
+    yield "08", "Box", "histogram", [f'data-answer="{sent[0] / sent[1]:.0f}"']
 
 
 class Answers(unittest.TestCase):

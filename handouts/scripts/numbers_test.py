@@ -130,17 +130,17 @@ def sources():
 
 
 class Numbers(unittest.TestCase):
+    def assert_none(self, found):
+        why = "CONTRIBUTING.md, “A number in a text”, says how one is made."
+        self.assertEqual(found, [], "\n".join(["", *found, why]))
+
     def test_of_comments_are_made(self):
         found = [
             c
             for p in sources()
             for c in typed_in_comments(p.relative_to(HANDOUTS.parent), p.read_text(encoding="utf-8"))
         ]
-        self.assertEqual(
-            found,
-            [],
-            "\n" + "\n".join(found) + "\nCONTRIBUTING.md, “A number in a text”, says how one is made.",
-        )
+        self.assert_none(found)
 
     def test_typed_ones_in_comments_are_found(self):
         for line in [
@@ -158,11 +158,7 @@ class Numbers(unittest.TestCase):
 
     def test_are_made(self):
         found = [c for page in pages() for c in complaints(page.name, page.read_text(encoding="utf-8"))]
-        self.assertEqual(
-            found,
-            [],
-            "\n" + "\n".join(found) + "\nCONTRIBUTING.md, “A number in a text”, says how one is made.",
-        )
+        self.assert_none(found)
 
     def test_exceptions_are_needed(self):
         whole = "\n".join(block for page in pages() for block in typed(page.read_text(encoding="utf-8")))

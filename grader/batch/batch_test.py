@@ -1072,14 +1072,8 @@ echo 7
             mkdir "${1%/*}/copy" && cp "$1/gradebook.sqlite" "${1%/*}/copy"
         """
         shell = ["unshare", "-m" if os.geteuid() == 0 else "-rm", "bash", "-c", script, "bash"]
-        done = subprocess.run(
-            [*shell, str(self.out), *self.command("--jobs", "1")],
-            env=self.environment,
-            capture_output=True,
-            text=True,
-            check=False,
-            timeout=120,
-        )
+        words = [*shell, str(self.out), *self.command("--jobs", "1")]
+        done = subprocess.run(words, env=self.environment, capture_output=True, text=True, timeout=120)
         if done.returncode == 77 or "unshare" in done.stderr:
             self.skipTest("no file system can be mounted here")
         again, first, *said = done.stdout.strip().splitlines()
@@ -1105,26 +1099,13 @@ echo 7
         self.assertGreater(self.n_graded(), n_before + len(set(HAND_INS.values())) - 2)
 
     def test_points_change_without_grading(self):
-        catalogue = self.folder / "catalogue.json"
-        self.environment["FAKE_CATALOGUE"] = str(catalogue)
-        task = {
-            "id": "one",
-            "title": "One",
-            "bonus": False,
-            "correctness_points": 70,
-            "efficiency": [],
-            "speedup": [],
-        }
+        task = {"id": "one", "title": "One", "bonus": False, "efficiency": [], "speedup": []}
         for points in (70, 50):
-            task["correctness_points"] = points
-            catalogue.write_text(
-                json.dumps({"labs": [{"id": "reduction", "title": "Reduction", "tasks": [task]}]})
-            )
+            lab = {"id": "reduction", "title": "Reduction", "tasks": [task | {"correctness_points": points}]}
+            self.environment["FAKE_CATALOGUE"] = str(self.put("catalogue.json", json.dumps({"labs": [lab]})))
             self.grade()
-            self.assertEqual(
-                self.points(),
-                {student: points if int(text.split()[2]) else 0 for student, text in HAND_INS.items()},
-            )
+            right = {student: points * (int(text.split()[2]) > 0) for student, text in HAND_INS.items()}
+            self.assertEqual(self.points(), right)
             report = json.loads((self.out / "reports/ada/reduction.json").read_text())
             self.assertEqual(report["labs"][0]["points"], points)
         page = (self.out / "reports/ada/reduction.html").read_text()
@@ -1152,9 +1133,11 @@ echo 7
         self.assertEqual(list((self.out / "work").iterdir()), [])
         self.assertEqual([path for path in self.out.glob("**/*") if path.name.endswith(".tmp")], [])
 
-    def start(self, *more):
-        nowhere = subprocess.DEVNULL
-        run = subprocess.Popen(self.command(*more), env=self.environment, stdout=nowhere, stderr=nowhere)
+    def start(self, *more, stream=subprocess.DEVNULL):
+        streams: dict = {"stdout": stream, "stderr": subprocess.STDOUT, "text": True}
+        # A shell's background jobs ignore Ctrl-C, and hand that down.
+        streams["preexec_fn"] = lambda: signal.signal(signal.SIGINT, signal.SIG_DFL)
+        run = subprocess.Popen(self.command(*more), env=self.environment, **streams)
         self.addCleanup(run.kill)
         return run
 
@@ -1242,16 +1225,7 @@ echo 7
                     path.unlink()
                 n_received = "SELECT count(*) FROM received"
                 before = self.sql(n_received)
-                # A shell's background jobs ignore Ctrl-C, and hand that down.
-                run = subprocess.Popen(
-                    self.command(),
-                    env=self.environment,
-                    stdout=subprocess.PIPE,
-                    stderr=subprocess.STDOUT,
-                    text=True,
-                    preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
-                )
-                self.addCleanup(run.kill)
+                run = self.start(stream=subprocess.PIPE)
                 deadline = time.monotonic() + 60
                 while self.sql(n_received) == before:
                     self.assertIsNone(run.poll())

@@ -29,6 +29,7 @@ import make_class
 from book import Book
 
 SEED = "0x5eed"
+TEXT: dict = {"stdout": subprocess.PIPE, "text": True, "errors": "replace"}
 
 
 class Test:
@@ -48,35 +49,20 @@ class Test:
         self.failures += bool(problems)
 
     def command(self, out, *more):
-        return [
-            sys.executable,
-            str(HERE.parent / "grade_all.py"),
-            str(self.folder / "class"),
-            "--out",
-            str(self.folder / out),
-            "--seed",
-            SEED,
-            "--jobs",
-            str(self.options.jobs),
-            *more,
-        ]
+        options = ["--out", self.folder / out, "--seed", SEED, "--jobs", self.options.jobs, *more]
+        words = [sys.executable, HERE.parent / "grade_all.py", self.folder / "class", *options]
+        return [str(word) for word in words]
+
+    def start(self, out, *more, **streams):
+        return subprocess.Popen(self.command(out, *more), env=self.environment, **streams)
 
     def grade(self, out, *more):
         begun = time.monotonic()
-        done = subprocess.run(
-            self.command(out, *more),
-            env=self.environment,
-            check=False,
-            stdout=subprocess.PIPE,
-            text=True,
-            errors="replace",
-        )
-        print(f"{out}: {done.stdout.splitlines()[0] if done.stdout else 'no summary'}", flush=True)
-        return (
-            []
-            if done.returncode == 0
-            else [f"exit code {done.returncode} after {time.monotonic() - begun:.0f} s"]
-        )
+        run = self.start(out, *more, **TEXT)
+        said, _ = run.communicate()
+        print(f"{out}: {said.splitlines()[0] if said else 'no summary'}", flush=True)
+        after = f"exit code {run.returncode} after {time.monotonic() - begun:.0f} s"
+        return [after] if run.returncode else []
 
     def n_ended(self, out):
         path = self.folder / out / "gradebook.sqlite"
@@ -92,29 +78,18 @@ class Test:
 
     def kill(self, out, at, *more):
         """Starts, and kills when that many attempts have ended."""
-        run = subprocess.Popen(
-            self.command(out, *more),
-            env=self.environment,
-            stdout=subprocess.DEVNULL,
-            stderr=subprocess.DEVNULL,
-        )
+        run = self.start(out, *more, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
         while run.poll() is None and self.n_ended(out) < at:
             time.sleep(0.05)
-        ended = run.poll() is not None
+        but = ", but it had ended" if run.poll() is not None else ""
         run.kill()
         run.wait()
-        print(
-            f"{out}: killed after {self.n_ended(out)} attempts" + (", but it had ended" if ended else ""),
-            flush=True,
-        )
+        print(f"{out}: killed after {self.n_ended(out)} attempts{but}", flush=True)
 
     def same(self, what, out, other):
         a, b = (compare_class.grades(self.folder / one / "gradebook.sqlite") for one in (out, other))
-        self.check(
-            what,
-            [f"{one}\n  {two}" for one, two in zip(a, b) if one != two]
-            + ([f"{len(a)} rows, {len(b)} rows"] if len(a) != len(b) else []),
-        )
+        problems = [f"{one}\n  {two}" for one, two in zip(a, b) if one != two]
+        self.check(what, problems + [f"{len(a)} rows, {len(b)} rows"] * (len(a) != len(b)))
 
     def same_times_in(self, out):
         """The CPU's times are measured, so they differ between runs: takes those of the first one."""
@@ -127,16 +102,11 @@ class Test:
         book = Book(self.folder / out)
         book.labcli = f"{self.environment['LAB_BUILD']}/grader/labcli"
         book.use_points()
-        labs = [
-            json.loads(path.read_bytes())["labs"][0]
-            for path in (self.folder / out / "results").glob("*/[0-9]*.json")
-            if path.stem.isdigit()
-        ]
+        paths = (self.folder / out / "results").glob("*/[0-9]*.json")
+        labs = [json.loads(path.read_bytes())["labs"][0] for path in paths if path.stem.isdigit()]
         differ = [f"{lab['id']}: {lab['points']} points" for lab in labs if book.scorer.rescored(lab) != lab]
-        self.check(
-            f"the points of {len(labs)} results follow from their evidence",
-            differ if labs else ["no results"],
-        )
+        what = f"the points of {len(labs)} results follow from their evidence"
+        self.check(what, differ if labs else ["no results"])
 
     def expect(self, what, expected, out):
         self.check(what, compare_class.differences(expected, self.folder / out / "gradebook.sqlite"))
@@ -188,18 +158,8 @@ class Test:
             self.same_times_in("slurm")
             with slurm_loopback.Cluster(self.folder / "cluster", nodes=4) as cluster:
                 self.environment.update(cluster.environment())
-                run = subprocess.Popen(
-                    self.command(
-                        "slurm",
-                        "--slurm",
-                        "--slurm-compile=--partition=cpu",
-                        "--slurm-time=--partition=gpu --gres=gpu:1",
-                    ),
-                    env=self.environment,
-                    stdout=subprocess.PIPE,
-                    text=True,
-                    errors="replace",
-                )
+                gpu = "--slurm-time=--partition=gpu --gres=gpu:1"
+                run = self.start("slurm", "--slurm", "--slurm-compile=--partition=cpu", gpu, **TEXT)
                 if options.disturb:
                     self.disturb(cluster, run, n)
                 said, _ = run.communicate()

@@ -5,9 +5,8 @@
     // points 70      graded          // infra N    the first N attempts have a fault of the machine
     // fills          needs 60 MB of disk
     // hang           never ends      // die        the worker dies      // slow    takes its time
-    // result {…}     graded: the "labs" of its result;      // new result {…}     the same once the lab has a new case
 
-With FAKE_CATALOGUE the labs are that file's, and the file cases-LAB beside it stands for what judges a lab.
+With FAKE_CATALOGUE the labs are that file's.
 """
 
 import itertools
@@ -36,38 +35,20 @@ def write(path, text):
 
 
 if words[0] == "batch-harness":
-    me = os.path.abspath(__file__)
-    lab = {
-        "compile": f"export PATH='{os.environ['PATH']}'\n{{source}}",
-        "link": "{runner}",
-        "linked": [],
-        "headers": [],
-        "asked": {},
-    }
-    judging: dict[str, list[str]] = {"reduction": [], "scan": []}
+    me, path = os.path.abspath(__file__), os.environ["PATH"]
+    lab = {"compile": f"export PATH='{path}'\n{{source}}", "link": "{runner}"}
+    lab |= {"linked": [], "headers": [], "asked": {}}
+    known = ["reduction", "scan"]
+    judging: dict[str, list[str]] = {one: [] for one in known}
     if "FAKE_CATALOGUE" in os.environ:
         catalogue = pathlib.Path(os.environ["FAKE_CATALOGUE"])
-        judging = {
-            one["id"]: [str(path) for path in [catalogue.with_name(f"cases-{one['id']}")] if path.exists()]
-            for one in json.loads(catalogue.read_text(encoding="utf-8"))["labs"]
-        }
-    write(
-        option["--out"],
-        json.dumps(
-            {
-                "labs": dict.fromkeys(judging, lab),
-                "judging": judging,
-                "programs": [me],
-                "toolchain": os.environ.get("FAKE_TOOLCHAIN", ""),
-                "isolation": "full",
-                "isolation_missing": [],
-                "device_problem": "",
-                "root": os.path.dirname(me),
-                "build": os.path.dirname(me),
-                "commit": "",
-            }
-        ),
-    )
+        known = [one["id"] for one in json.loads(catalogue.read_text(encoding="utf-8"))["labs"]]
+        judging = {one: [str(file) for file in catalogue.parent.glob(f"cases-{one}")] for one in known}
+    harness = {"labs": dict.fromkeys(known, lab), "judging": judging, "programs": [me]}
+    harness |= dict.fromkeys(("root", "build"), os.path.dirname(me))
+    harness |= {"toolchain": os.environ.get("FAKE_TOOLCHAIN", ""), "commit": ""}
+    harness |= {"isolation": "full", "isolation_missing": [], "device_problem": ""}
+    write(option["--out"], json.dumps(harness))
 elif words[0] == "batch-rescore":  # scoring is never faked
     os.execv(os.environ["LABCLI"], [os.environ["LABCLI"], *words])
 elif words[0] == "list" and "FAKE_CATALOGUE" in os.environ:
@@ -116,18 +97,7 @@ else:
     for page in ("--html", "--student-html"):
         if page in option:
             pathlib.Path(option[page]).write_text("<!doctype html><title>report</title>", encoding="utf-8")
-    made = dict(re.findall(r"^// (new result|result) (.*)$", text, re.M))
-    if made and "--compile-only" not in words:
-        new_case = (
-            "new result" in made
-            and pathlib.Path(os.environ["FAKE_CATALOGUE"]).with_name(f"cases-{labs[0]}").exists()
-        )
-        about = json.loads(made["new result" if new_case else "result"])
-        write(option["--student-json"], json.dumps({"seed": None, "labs": about}))
-        write(
-            option["--out"], json.dumps({"device": "fake", "isolation": "full", "seed": seed, "labs": about})
-        )
-    elif "--compile-only" not in words:
+    if "--compile-only" not in words:
         fault = attempt <= int(said.get("infra") or 0)
         points = 0 if fault else int(said.get("points") or 0)
         task = {
@@ -137,39 +107,11 @@ else:
             "max_points": 100,
             "bonus": False,
             "speedup": None,
-            "verdict": "INFRA" if fault else "OK" if points else "WRONG_ANSWER",
-            "message": f"rerun with --seed {seed}",
         }
-        edition = {
-            "seed": None,
-            "labs": [
-                {
-                    "id": labs[0],
-                    "points": points,
-                    "max_points": 100,
-                    "bonus_points": 0,
-                    "tasks": [{**task, "message": "rerun"}],
-                }
-            ],
-        }
+        task["verdict"] = "INFRA" if fault else "OK" if points else "WRONG_ANSWER"
+        lab = {"id": labs[0], "points": points, "max_points": 100, "bonus_points": 0}
+        edition = {"seed": None, "labs": [{**lab, "tasks": [{**task, "message": "rerun"}]}]}
         write(option["--student-json"], json.dumps(edition))
-        write(
-            option["--out"],
-            json.dumps(
-                {
-                    "device": "fake",
-                    "isolation": "full",
-                    "seed": seed,
-                    "labs": [
-                        {
-                            "id": labs[0],
-                            "points": points,
-                            "max_points": 100,
-                            "bonus_points": 0,
-                            "tasks": [task],
-                        }
-                    ],
-                }
-            ),
-        )
+        whole = {"labs": [{**lab, "tasks": [{**task, "message": f"rerun with --seed {seed}"}]}], "seed": seed}
+        write(option["--out"], json.dumps({**whole, "device": "fake", "isolation": "full"}))
     note("end")

@@ -41,29 +41,21 @@ def catalogue(tier=8, limit=1.5, plain=40):
     """What labcli list --json prints."""
 
     def task(name, bonus):
-        return {
-            "id": name,
-            "title": name,
-            "bonus": bonus,
-            "correctness_points": plain if name == "plain" else 10,
-            "efficiency": [
-                {"metric": "bytes_ratio", "limit": limit, "points": 20 if name == "plain" else 5},
-                {"metric": "active_lanes", "limit": 0.9, "points": 5},
-            ],
-            "speedup": [{"speedup": tier, "points": 10}, {"speedup": 2 * tier, "points": 5}]
-            if name != "plain"
-            else [],
+        right, few_bytes = (plain, 20) if name == "plain" else (10, 5)
+        goals = [("bytes_ratio", limit, few_bytes), ("active_lanes", 0.9, 5)]
+        tiers = [] if name == "plain" else [(tier, 10), (2 * tier, 5)]
+        about = {"id": name, "title": name, "bonus": bonus, "correctness_points": right}
+        return about | {
+            "efficiency": [{"metric": metric, "limit": most, "points": p} for metric, most, p in goals],
+            "speedup": [{"speedup": least, "points": points} for least, points in tiers],
         }
 
+    tasks = [task(name, bonus) for name, bonus in TASKS.items()]
+    metrics = ("bytes_ratio", "active_lanes", "barriers")
     return {
         "schema": 1,
-        "metrics": {
-            name: {"at_least": name == "active_lanes"} for name in ("bytes_ratio", "active_lanes", "barriers")
-        },
-        "labs": [
-            {"id": lab, "title": lab, "tasks": [task(name, bonus) for name, bonus in TASKS.items()]}
-            for lab in LABS
-        ],
+        "metrics": {name: {"at_least": name == "active_lanes"} for name in metrics},
+        "labs": [{"id": lab, "title": lab, "tasks": tasks} for lab in LABS],
     }
 
 
@@ -73,17 +65,11 @@ def evidence_of(random_, skill):
         ["OK", "WRONG_ANSWER", "CRASH", "NOT_IMPLEMENTED", "SUSPECT", "TIME_LIMIT"],
         [skill * 10, 3, 1, 1.5, 0.3, 0.5],
     )[0]
-    right = verdict in ("OK", "SUSPECT")
-    return {
-        "verdict": verdict,
-        "metrics": {
-            "bytes_ratio": round(random_.uniform(1, 2.2), 3),
-            "active_lanes": round(random_.uniform(0.7, 1), 3),
-        }
-        if right
-        else {},
-        "speedup": round(random_.uniform(4, 24), 2) if right else None,
-    }
+    if verdict not in ("OK", "SUSPECT"):
+        return {"verdict": verdict, "metrics": {}, "speedup": None}
+    ranges = {"bytes_ratio": (1, 2.2), "active_lanes": (0.7, 1)}
+    metrics = {name: round(random_.uniform(*ends), 3) for name, ends in ranges.items()}
+    return {"verdict": verdict, "metrics": metrics, "speedup": round(random_.uniform(4, 24), 2)}
 
 
 def result_of(lab, evidence, table):
@@ -92,37 +78,17 @@ def result_of(lab, evidence, table):
     for task in next(one["tasks"] for one in table["labs"] if one["id"] == lab):
         about = evidence[task["id"]]
         points, most = points_by_hand(about, task)
-        speedup = about["speedup"]
-        tasks.append(
-            {
-                "id": task["id"],
-                "title": task["title"],
-                "points": points,
-                "max_points": most,
-                "verdict": about["verdict"],
-                "message": "" if about["verdict"] == "OK" else f"{about['verdict']}: element 17 is wrong",
-                "speedup": speedup,
-                "metrics": about["metrics"],
-                "bonus": task["bonus"],
-                "timing": {"speedup_one_thread": speedup} if speedup else None,
-            }
-        )
+        message = "" if about["verdict"] == "OK" else f"{about['verdict']}: element 17 is wrong"
+        timing = {"speedup_one_thread": about["speedup"]} if about["speedup"] else None
+        known = {name: task[name] for name in ("id", "title", "bonus")} | about
+        tasks.append({**known, "points": points, "max_points": most, "message": message, "timing": timing})
     sums = {
-        name: sum(task[what] for task in tasks if task["bonus"] == bonus)
-        for name, what, bonus in (
-            ("points", "points", False),
-            ("max_points", "max_points", False),
-            ("bonus_points", "points", True),
-            ("max_bonus_points", "max_points", True),
-        )
+        name.format(word): sum(task[name.format("")] for task in tasks if task["bonus"] == bonus)
+        for name in ("{}points", "max_{}points")
+        for word, bonus in (("", False), ("bonus_", True))
     }
-    return {
-        "schema": 1,
-        "device": "made up",
-        "isolation": "full",
-        "seed": SETTINGS["seed"],
-        "labs": [{"id": lab, **sums, "tasks": tasks}],
-    }
+    about = {"schema": 1, "device": "made up", "isolation": "full", "seed": SETTINGS["seed"]}
+    return {**about, "labs": [{"id": lab, **sums, "tasks": tasks}]}
 
 
 def meets(goal, measured):
@@ -169,11 +135,9 @@ class Term:
         lasts = "Lovelace,O'Neil,Müller,de la Cruz,Tanaka,Smith-Jones,Öz,Ng,Iyer,Brown,Costa,Diaz,Evans,Fox"
         lasts = f"{lasts},Gray,Hill,Ito".split(",")
         for i in range(n):
-            first, last = (
-                ("Kim", "Lee")
-                if i in (10, 11)
-                else (firsts[i % len(firsts)], lasts[i // len(firsts) % len(lasts)])
-            )
+            first, last = firsts[i % len(firsts)], lasts[i // len(firsts) % len(lasts)]
+            if i in (10, 11):
+                first, last = "Kim", "Lee"
             one = {
                 "id": f"s{i:03}",
                 "first": first,
@@ -215,14 +179,8 @@ class Term:
             )  # the first two are within the grace, the last two hardly count
         for version in range(random_.choices([1, 2, 3], [7, 2.5, 1.5])[0]):
             kind = random_.choices(["graded", "refused", "infra", "missing"], [95, 2.5, 0.6, 1.5])[0]
-            self.submit(
-                student["id"],
-                student["shown"],
-                lab,
-                DUE[lab] + datetime.timedelta(hours=hours),
-                kind,
-                skill + version / 4,
-            )
+            when = DUE[lab] + datetime.timedelta(hours=hours)
+            self.submit(student["id"], student["shown"], lab, when, kind, skill + version / 4)
             hours += random_.uniform(0.5, 30)
 
     def submit(self, owner, shown, lab, when, kind, skill):
@@ -259,36 +217,22 @@ class Term:
             if owner not in self.unknown and max(one["when"] for one in made) > DUE[lab]
         ]
         for number, (owner, lab) in enumerate(late[:24]):
-            if number % 3 == 0:
-                self.extensions.append({"student": owner, "days": 2, "reason": "ill"})  # for all labs
-            elif number % 3 == 1:
-                self.extensions.append({"student": owner, "lab": lab, "days": 4, "reason": "moved house"})
-            else:
-                self.extensions.append(
-                    {"student": owner, "lab": lab, "due": DUE[lab] + datetime.timedelta(days=1), "reason": ""}
-                )
+            kinds = (
+                {"days": 2, "reason": "ill"},  # for all labs
+                {"lab": lab, "days": 4, "reason": "moved house"},
+                {"lab": lab, "due": DUE[lab] + datetime.timedelta(days=1), "reason": ""},
+            )
+            self.extensions.append({"student": owner} | kinds[number % 3])
+        ids = [one["id"] for one in self.students]
         for number in range(5):
-            self.overrides.append(
-                {
-                    "student": self.students[(50 + number) % len(self.students)]["id"],
-                    "lab": LABS[number],
-                    "points": 55.5 if number else 0,
-                    "reason": "talk",
-                }
-            )
+            what = {"student": ids[(50 + number) % len(ids)], "lab": LABS[number]}
+            self.overrides.append({**what, "points": 55.5 if number else 0, "reason": "talk"})
         for number in range(8):
-            self.excused.append(
-                {
-                    "student": self.students[(31 * number + 3) % len(self.students)]["id"],
-                    "lab": LABS[number % len(LABS)],
-                    "reason": "ill",
-                }
-            )
-        for number, (team, _members) in enumerate(self.groups.items()):
-            if number % 2:  # some teams submit under their own name
-                self.submit(
-                    team, team, GROUP_LAB, DUE[GROUP_LAB] - datetime.timedelta(hours=2), "graded", 1.2
-                )
+            what = {"student": ids[(31 * number + 3) % len(ids)], "lab": LABS[number % len(LABS)]}
+            self.excused.append({**what, "reason": "ill"})
+        for team in list(self.groups)[1::2]:  # some teams submit under their own name
+            when = DUE[GROUP_LAB] - datetime.timedelta(hours=2)
+            self.submit(team, team, GROUP_LAB, when, "graded", 1.2)
 
     # --- Files ---
 
@@ -358,35 +302,19 @@ class Term:
             with open(self.folder / name, "w", encoding="utf-8", newline="") as file:
                 csv.writer(file).writerows(rows)
 
-        people = self.students
-        table(
-            "canvas.csv",
-            [
-                ["Student", "ID", "SIS User ID", "SIS Login ID", "Section", "Lab 1 (7)"],
-                ["    Points Possible", "", "", "", "", "100"],
-            ]
-            + [
-                [f"{one['last']}, {one['first']}", one["canvas"], one["id"], one["email"], one["section"], ""]
-                for one in people
-            ]
-            + [["Student, Test", "99999", "", "abc", "A", ""]],
-        )
-        table(
-            "moodle.csv",
-            [["Identifier", "Full name", "ID number", "Email address", "Status", "Grade"]]
-            + [
-                [f"Participant {one['participant']}", one["name"], one["id"], one["email"], "", ""]
-                for one in people
-            ],
-        )
-        table(
-            "gradescope.csv",
-            [
-                ["First Name", "Last Name", "SID", "Email", "Role"],
-                ["Ann", "Teacher", "t1", "ann@uni.example", "Instructor"],
-            ]
-            + [[one["first"], one["last"], one["id"], one["email"], "Student"] for one in people[:100]],
-        )
+        canvas = [["Student", "ID", "SIS User ID", "SIS Login ID", "Section", "Lab 1 (7)"]]
+        canvas.append(["    Points Possible", "", "", "", "", "100"])
+        moodle = [["Identifier", "Full name", "ID number", "Email address", "Status", "Grade"]]
+        gradescope = [["First Name", "Last Name", "SID", "Email", "Role"]]
+        gradescope.append(["Ann", "Teacher", "t1", "ann@uni.example", "Instructor"])
+        for one in self.students:
+            first, last, own, email = (one[name] for name in ("first", "last", "id", "email"))
+            canvas.append([f"{last}, {first}", one["canvas"], own, email, one["section"], ""])
+            moodle.append([f"Participant {one['participant']}", one["name"], own, email, "", ""])
+            gradescope.append([first, last, own, email, "Student"])
+        table("canvas.csv", [*canvas, ["Student, Test", "99999", "", "abc", "A", ""]])
+        table("moodle.csv", moodle)
+        table("gradescope.csv", gradescope[:102])
 
     def write_settings(self, counts="best", more=""):
         lines = [
@@ -520,20 +448,9 @@ class Term:
             ways = []
             for slip in range(min(late, slip_days) + 1):
                 days = late - slip
-                left = (
-                    max(Fraction(0), Fraction(100 - percent * days, 100))
-                    if days <= most_days
-                    else Fraction(0)
-                )
-                status = (
-                    "refused"
-                    if one["kind"] == "refused"
-                    else "too late"
-                    if days > most_days
-                    else "late"
-                    if days
-                    else "graded"
-                )
+                left = max(Fraction(0), Fraction(100 - percent * days, 100)) * (days <= most_days)
+                status = "too late" if days > most_days else "late" if days else "graded"
+                status = "refused" if one["kind"] == "refused" else status
                 ways.append((points * left, bonus * left, status, slip, days <= most_days))
             best = max(way[:2] for way in ways)
             rated.append(next(way for way in ways if way[:2] == best))

@@ -12,6 +12,7 @@
 #include <sstream>
 
 #include "report/report_file.hpp"
+#include "testing/files.hpp"
 
 namespace course::grader {
 namespace {
@@ -62,24 +63,15 @@ TEST(Process, OverridesEnvironmentVariables) {
 
 class ReportFile : public ::testing::Test {
  protected:
-  void SetUp() override {
-    folder_ = (std::filesystem::temp_directory_path() / "report-file-XXXXXX").string();
-    ASSERT_NE(mkdtemp(folder_.data()), nullptr);
-  }
-  void TearDown() override { std::filesystem::remove_all(folder_); }
-  static std::string contents(const std::string& path) {
-    std::ostringstream out;
-    out << std::ifstream(path).rdbuf();
-    return out.str();
-  }
-  std::string folder_;
+  const testing::Folder own_;
+  const std::string& folder_ = own_.path;
 };
 
 TEST_F(ReportFile, ReplacesFilesAtomically) {
   const std::string path = folder_ + "/out.json";
   ASSERT_TRUE(write_report(path, "a long first version"));
   ASSERT_TRUE(write_report(path, "second"));
-  EXPECT_EQ(contents(path), "second");
+  EXPECT_EQ(testing::contents(path), "second");
   EXPECT_EQ(std::distance(std::filesystem::directory_iterator(folder_), {}), 1);  // no temporary file is left
 }
 

@@ -14,6 +14,7 @@
 #include <sstream>
 
 #include "process.hpp"
+#include "testing/files.hpp"
 #include "text.hpp"
 
 namespace course::grader {
@@ -29,10 +30,7 @@ class Labcli : public ::testing::Test {
     const char* labcli = std::getenv("LABCLI");
     ASSERT_NE(labcli, nullptr) << "set LABCLI to the program";
     labcli_ = labcli;
-    folder_ = (std::filesystem::temp_directory_path() / "labcli-XXXXXX").string();
-    ASSERT_NE(mkdtemp(folder_.data()), nullptr);
   }
-  void TearDown() override { std::filesystem::remove_all(folder_); }
 
   // What labcli prints; the exit code must be this one, if any.
   std::string run(std::vector<std::string> arguments, std::optional<int> exit_code = 0,
@@ -48,11 +46,7 @@ class Labcli : public ::testing::Test {
     EXPECT_EQ(done->exit_code, exit_code.value_or(done->exit_code)) << done->output;
     return done->output;
   }
-  std::string contents(const std::string& name) const {
-    std::ostringstream out;
-    out << std::ifstream(folder_ + "/" + name).rdbuf();
-    return out.str();
-  }
+  std::string contents(const std::string& name) const { return testing::contents(folder_ + "/" + name); }
 
   // All labs if the list is empty.
   void expect_all_points(const std::vector<std::string>& labs) {
@@ -82,7 +76,9 @@ class Labcli : public ::testing::Test {
     EXPECT_THAT(done, Not(HasSubstr("finding")));
   }
 
-  std::string labcli_, folder_;
+  const testing::Folder own_;
+  const std::string& folder_ = own_.path;
+  std::string labcli_;
   std::vector<std::string> environment_;
 };
 
@@ -324,15 +320,12 @@ class StudentsFile : public Labcli {
     namespace fs = std::filesystem;
     const char* source = std::getenv("LAB_SOURCE");
     ASSERT_NE(source, nullptr) << "set LAB_SOURCE to the checkout";
-    fs::permissions(folder_, fs::perms(0755));
     for (const char* part :
          {"labs", "common/base", "common/harness/lab", "common/harness/protocol", "common/tools"}) {
       fs::create_directories(folder_ + "/" + part);
       fs::copy(std::string(source) + "/" + part, folder_ + "/" + part, fs::copy_options::recursive);
     }
-    std::ostringstream skeleton;
-    skeleton << std::ifstream(folder_ + "/labs/reduction/reduction.cu").rdbuf();
-    std::string text = skeleton.str();
+    std::string text = contents("labs/reduction/reduction.cu");
     const std::string include = "#include \"reduction/lab.hpp\"";
     replace_all(text, include, "#include \"lab/print.hpp\"\n" + include);
     // A serial sum, which is enough for a short array: `sum +=` in place of op.
@@ -378,15 +371,12 @@ TEST_F(StudentsFile, BenchKeepsWhatItMeasuredBeforeALabFailed) {
       << "#!/bin/sh\ncase $* in *bench_scan*) echo 'error: no'; exit 1;; esac\nexec "
       << program_in_path("ninja") << " \"$@\"\n";
   std::filesystem::permissions(folder_ + "/ninja", std::filesystem::perms(0755));
-  const std::string file = folder_ + "/kept.json";
-  const std::string done =
-      run({"bench", "reduction", "scan", "--device", "sim", "--sizes", "2^10,77", "--no-cpu", "--json", file},
-          1, {"PATH=" + folder_ + ":" + std::getenv("PATH")});
+  const std::string done = run({"bench", "reduction", "scan", "--device", "sim", "--sizes", "2^10,77",
+                                "--no-cpu", "--json", folder_ + "/kept.json"},
+                               1, {"PATH=" + folder_ + ":" + std::getenv("PATH")});
   EXPECT_THAT(done, HasSubstr("labs/bench_scan does not build"));
   EXPECT_THAT(done, HasSubstr("Reduction: sum_i32_random"));
-  std::ostringstream text;
-  text << std::ifstream(file).rdbuf();
-  const auto labs = json::parse(text.str()).at("labs");
+  const auto labs = json::parse(contents("kept.json")).at("labs");
   ASSERT_EQ(labs.size(), 1u);
   EXPECT_EQ(labs[0].at("lab"), "reduction");
   EXPECT_EQ(labs[0].at("sizes")[0].at("n"), 1024);

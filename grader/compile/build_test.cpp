@@ -20,28 +20,21 @@
 #include "compile/compile_file.hpp"
 #include "compile/run_folder.hpp"
 #include "screen/screen.hpp"
+#include "testing/files.hpp"
 
 namespace course::grader {
 namespace {
 
 namespace fs = std::filesystem;
 using lab::Verdict;
+using testing::contents;
 using ::testing::HasSubstr;
 using ::testing::Not;
-
-std::string contents(const std::string& path) {
-  std::ostringstream out;
-  out << std::ifstream(path).rdbuf();
-  return out.str();
-}
 
 // A checkout with a build folder, and a student's file from another folder.
 class Compiled : public ::testing::Test {
  protected:
   void SetUp() override {
-    root_ = (fs::temp_directory_path() / "compiled with space-XXXXXX").string();
-    ASSERT_NE(mkdtemp(root_.data()), nullptr);
-    fs::permissions(root_, fs::perms(0755));
     layout_ = {root_, root_ + "/build", ""};
     for (const char* folder : {"/build/grader", "/labs/scan", "/solutions"})
       fs::create_directories(root_ + folder);
@@ -59,7 +52,6 @@ class Compiled : public ::testing::Test {
     options_.cpu_seconds = 1;
     options_.seconds = 30;
   }
-  void TearDown() override { fs::remove_all(root_); }
 
   void use_sandbox(sandbox::Isolation most = sandbox::Isolation::full) {
     const char* enter = std::getenv("SANDBOX_ENTER");
@@ -71,7 +63,8 @@ class Compiled : public ::testing::Test {
     return compile_file(layout_, recipe_, "scan", root_ + "/handed_in.cu", root_ + "/work", options_);
   }
 
-  std::string root_;
+  const testing::Folder folder_{"compiled with space"};
+  const std::string& root_ = folder_.path;
   Layout layout_;
   Recipe recipe_;
   BuildOptions options_;

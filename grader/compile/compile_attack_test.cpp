@@ -12,6 +12,7 @@
 #include <map>
 
 #include "compile/compile_file.hpp"
+#include "testing/files.hpp"
 
 namespace course::grader {
 namespace {
@@ -58,9 +59,6 @@ class CompileAttack : public ::testing::TestWithParam<Attack> {
     ASSERT_NE(enter, nullptr);
     machine_ = sandbox::probe(enter, sandbox::Isolation::full);
     if (machine_.level < sandbox::Isolation::namespaces) GTEST_SKIP() << "no namespaces here";
-    root_ = (std::filesystem::temp_directory_path() / "compile-attack-XXXXXX").string();
-    ASSERT_NE(mkdtemp(root_.data()), nullptr);
-    std::filesystem::permissions(root_, std::filesystem::perms(0755));
     layout_ = {root_, root_ + "/build", ""};
     for (const char* folder : {"/build", "/solutions", "/common", "/labs/attack", "/labs/honest"})
       std::filesystem::create_directories(root_ + folder);
@@ -73,11 +71,9 @@ class CompileAttack : public ::testing::TestWithParam<Attack> {
     if (const std::size_t at = source.find("@ROOT@"); at != std::string::npos) source.replace(at, 6, root_);
     std::ofstream(root_ + "/labs/attack/attack.cu") << source;
   }
-  void TearDown() override {
-    if (!root_.empty()) std::filesystem::remove_all(root_);
-  }
   sandbox::Machine machine_;
-  std::string root_;
+  const testing::Folder own_;
+  const std::string& root_ = own_.path;
   Layout layout_;
 };
 

@@ -11,6 +11,7 @@
 #include "compile/compile_file.hpp"
 #include "compile/session_runner.hpp"
 #include "remote/testing/problem.hpp"
+#include "testing/files.hpp"
 
 namespace course::grader {
 namespace {
@@ -24,15 +25,9 @@ class SeveralDevices : public ::testing::Test {
     const auto layout = find_layout();
     ASSERT_TRUE(layout) << layout.error().text;
     layout_ = *layout;
-    work_ = (std::filesystem::temp_directory_path() / "several-XXXXXX").string();
-    ASSERT_NE(mkdtemp(work_.data()), nullptr);
-    std::filesystem::permissions(work_, std::filesystem::perms(0755));
-    std::ostringstream text;
-    text << std::ifstream(layout_.root + "/common/harness/remote/testing/several.cu").rdbuf();
-    source_ = text.str();
+    source_ = testing::contents(layout_.root + "/common/harness/remote/testing/several.cu");
     ASSERT_FALSE(source_.empty());
   }
-  void TearDown() override { std::filesystem::remove_all(work_); }
 
   BuildOutcome compile() {
     std::ofstream(work_ + "/handed_in.cu") << source_;
@@ -45,7 +40,9 @@ class SeveralDevices : public ::testing::Test {
   }
 
   Layout layout_;
-  std::string work_, source_;
+  const testing::Folder own_;
+  const std::string& work_ = own_.path;
+  std::string source_;
 };
 
 TEST_F(SeveralDevices, AreGraded) {

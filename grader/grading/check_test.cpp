@@ -8,6 +8,7 @@
 #include <filesystem>
 #include <fstream>
 
+#include "testing/files.hpp"
 #include "testing/scripted.hpp"
 #include "text.hpp"
 
@@ -120,8 +121,8 @@ TEST(Check, StopsWhenAllCasesGiveTheSame) {
 
 TEST(SourceLines, ComeFromTheCheckoutOnly) {
   namespace fs = std::filesystem;
-  std::string folder = (fs::temp_directory_path() / "source-lines-XXXXXX").string();
-  ASSERT_NE(mkdtemp(folder.data()), nullptr);
+  const testing::Folder own;
+  const std::string& folder = own.path;
   fs::create_directories(folder + "/root/labs");
   std::ofstream(folder + "/root/labs/a.cu") << "one\ntwo\n";
   std::ofstream(folder + "/secret") << "secret\n";
@@ -135,7 +136,6 @@ TEST(SourceLines, ComeFromTheCheckoutOnly) {
   EXPECT_EQ(line(folder + "/secret", 1), "");
   EXPECT_EQ(line("labs/link.cu", 1), "");
   EXPECT_EQ(line("labs", 1), "");
-  fs::remove_all(folder);
 }
 
 }  // namespace

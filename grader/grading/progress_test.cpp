@@ -17,11 +17,11 @@
 
 #include "compile/run_folder.hpp"
 #include "process.hpp"
+#include "testing/files.hpp"
 
 namespace course::grader {
 namespace {
 
-namespace fs = std::filesystem;
 using ::testing::HasSubstr;
 using ::testing::internal::CaptureStderr;
 using ::testing::internal::GetCapturedStderr;
@@ -56,8 +56,8 @@ TEST(Progress, SilentOneSilencesInnerWork) {
 }
 
 TEST(Progress, NamesWhoHoldsTheBuildFolder) {
-  std::string folder = (fs::temp_directory_path() / "waiting-XXXXXX").string();
-  ASSERT_NE(mkdtemp(folder.data()), nullptr);
+  const testing::Folder own;
+  const std::string& folder = own.path;
   const Layout layout{folder, folder, ""};
   std::ofstream(folder + "/ninja.lock") << "123\t./lab debug\n";
   const int held = open((folder + "/ninja.lock").c_str(), O_RDWR | O_CLOEXEC);
@@ -76,7 +76,6 @@ TEST(Progress, NamesWhoHoldsTheBuildFolder) {
     EXPECT_EQ(now, std::to_string(getpid()));
   }
   EXPECT_THAT(GetCapturedStderr(), HasSubstr("waiting until \"./lab debug\" (process 123) has built"));
-  fs::remove_all(folder);
 }
 
 TEST(Progress, GetsCompleteLinesOfPrograms) {

@@ -20,6 +20,7 @@
 #include <thread>
 
 #include "process.hpp"
+#include "testing/files.hpp"
 #include "verifier/child_process.hpp"
 
 namespace course::grader::sandbox {
@@ -338,12 +339,8 @@ TEST(Probe, ReportsMissingFeatures) {
 
 class CgroupPlaces : public ::testing::Test {
  protected:
-  void SetUp() override {
-    root_ = (fs::temp_directory_path() / "cgroup-XXXXXX").string();
-    ASSERT_NE(mkdtemp(root_.data()), nullptr);
-  }
-  void TearDown() override { fs::remove_all(root_); }
-  std::string root_;
+  const grader::testing::Folder own_;
+  const std::string& root_ = own_.path;
 };
 
 TEST_F(CgroupPlaces, Version2PrefersOwnGroupThenParent) {

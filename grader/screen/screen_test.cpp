@@ -20,6 +20,7 @@
 #include "build_config.hpp"
 #include "cudart/testing/container.hpp"
 #include "screen/rules.hpp"
+#include "testing/files.hpp"
 
 namespace course::grader::screen {
 namespace {
@@ -242,16 +243,15 @@ TEST(Screen, EscapesControlCharactersInNames) {
 }
 
 TEST(Screen, EveryReasonHasASectionInTheHandout) {
-  std::ostringstream text;
-  text << std::ifstream(std::string(kSourceRoot) + "/handouts/rules.md").rdbuf();
+  const std::string text = grader::testing::contents(std::string(kSourceRoot) + "/handouts/rules.md");
   for (const char* name :
        {"cudaMemcpy", "cudaMalloc", "cudaStreamCreate", "cudaSetDevice", "simReport", "dlsym", "fork", "open",
         "mmap", "socket", "time", "getenv", "longjmp", "cublas", "whatever"}) {
     const Reason* reason = reason_against_import(name);
     ASSERT_NE(reason, nullptr) << name;
-    EXPECT_THAT(text.str(), HasSubstr("<a id=\"" + std::string(reason->anchor) + "\">")) << name;
+    EXPECT_THAT(text, HasSubstr("<a id=\"" + std::string(reason->anchor) + "\">")) << name;
   }
-  EXPECT_THAT(text.str(), HasSubstr("<a id=\"" + std::string(kBeforeMain.anchor) + "\">"));
+  EXPECT_THAT(text, HasSubstr("<a id=\"" + std::string(kBeforeMain.anchor) + "\">"));
 }
 
 TEST(ReadObject, RefusesFilesThatAreNoObjects) {
@@ -263,16 +263,14 @@ TEST(ReadObject, RefusesFilesThatAreNoObjects) {
 // An object with these bytes as its device code, as inline assembler can produce it, and with further
 // assembler text.
 Result<ObjectFile> assembled(const std::string& fatbin, const std::string& besides = "") {
-  std::string folder = (std::filesystem::temp_directory_path() / "screen-XXXXXX").string();
-  EXPECT_NE(mkdtemp(folder.data()), nullptr);
+  const grader::testing::Folder own;
+  const std::string& folder = own.path;
   std::ofstream(folder + "/fatbin", std::ios::binary) << fatbin;
   std::ofstream(folder + "/x.s") << ".section .nv_fatbin,\"a\"\n.incbin \"" + folder + "/fatbin\"\n" +
                                         besides;
   const std::string command = "as -o " + folder + "/x.o " + folder + "/x.s";
   EXPECT_EQ(std::system(command.c_str()), 0);  // NOLINT(cert-env33-c): no words of others
-  auto object = read_object(folder + "/x.o");
-  std::filesystem::remove_all(folder);
-  return object;
+  return read_object(folder + "/x.o");
 }
 // A container with the same compressed PTX n times.
 std::string container(const std::string& ptx, int n) {
@@ -337,13 +335,12 @@ int plan(int n) {
 )";
 
 TEST(Screen, AllowsTheStandardLibrary) {
-  std::string folder = (std::filesystem::temp_directory_path() / "screen-XXXXXX").string();
-  ASSERT_NE(mkdtemp(folder.data()), nullptr);
+  const grader::testing::Folder own;
+  const std::string& folder = own.path;
   std::ofstream(folder + "/x.cpp") << kUsesTheLibrary;
   const std::string command = fmt::format("{} -std=c++20 -O0 -c -o {}/x.o {}/x.cpp", kCxx, folder, folder);
   EXPECT_EQ(std::system(command.c_str()), 0);  // NOLINT(cert-env33-c): no words of others
   const auto object = read_object(folder + "/x.o");
-  std::filesystem::remove_all(folder);
   ASSERT_TRUE(object) << object.error().text;
   std::string found;
   for (const Objection& objection : objections(*object, "scan")) found += objection.what + "\n";

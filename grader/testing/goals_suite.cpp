@@ -18,6 +18,7 @@
 #include "grading/planning/catalogue.hpp"
 #include "grading/scoring/metrics.hpp"
 #include "registry.hpp"
+#include "testing/files.hpp"
 #include "verifier/sim_report.hpp"
 
 namespace course::grader::testing {
@@ -126,22 +127,17 @@ class Goals : public ::testing::Test {
     return values;
   }
 
-  static std::string text_of(const std::string& path) {
-    std::ostringstream text;
-    text << std::ifstream(path).rdbuf();
-    return text.str();
-  }
-
   // In the comment above the task, and in its section of the handout.
   void expect_stated(const Layout& layout, const std::string& lab) const {
-    const std::string file = std::regex_replace(
-        text_of(fmt::format("{0}/solutions/{1}/{1}.cu", layout.root, lab)), std::regex("\n// +(?!---)"), " ");
+    const std::string file =
+        std::regex_replace(contents(fmt::format("{0}/solutions/{1}/{1}.cu", layout.root, lab)),
+                           std::regex("\n// +(?!---)"), " ");
     const std::size_t from = file.find(fmt::format(", \"{}\"", task_.id));
     ASSERT_NE(from, std::string::npos) << task_.id;
     const std::string own = file.substr(from, file.find("\n// ---", from) - from);
     for (const lab::EfficiencyGoal& goal : task_.efficiency)
       EXPECT_NE(own.find(goal_text(goal)), std::string::npos) << goal_text(goal) << " is not in its comment";
-    std::string page = text_of(fmt::format("{}/{}", layout.root, problem_.manifest().handout));
+    std::string page = contents(fmt::format("{}/{}", layout.root, problem_.manifest().handout));
     std::erase(page, '`');
     std::ranges::replace(page, '\n', ' ');
     const std::size_t hint = page.find(fmt::format("Hint for <code>{}</code>", task_.id));

@@ -41,7 +41,6 @@ class FakeProblem : public lab::Problem {
   }
   void fill(const lab::Task&, const lab::Case&, std::uint64_t seed,
             std::span<lab::HostBuffer> inputs) const override {
-    ++fills;
     for (lab::HostBuffer& buffer : inputs) {
       for (std::byte& b : buffer.bytes) b = static_cast<std::byte>(seed = seed * 25214903917U + 11);
     }
@@ -65,10 +64,6 @@ class FakeProblem : public lab::Problem {
     return {.items = n, .units = n / 100, .work = n, .steps = 10, .bytes = 4 * n};
   }
 
-  bool refuses(const lab::Task&, const lab::Case& c) const override { return c.n == refused_n; }
-
-  mutable std::uint64_t refused_n = ~std::uint64_t{0};
-  mutable std::atomic<int> fills{0};
   lab::Manifest used_manifest = kManifest;
   mutable std::atomic<int> baselines{0};
   std::function<void()> on_baseline;

@@ -2,10 +2,14 @@
 #include "testing/submission.hpp"
 
 #include <fmt/format.h>
+#include <gtest/gtest.h>
 
 #include <algorithm>
 #include <cstdlib>
+#include <filesystem>
 #include <sstream>
+
+#include "screen/screen.hpp"
 
 namespace course::grader::testing {
 
@@ -69,6 +73,27 @@ Result<Submission> parse_submission(std::string_view text, std::string name) {
     if (!graded) return Error{fmt::format("{}: nothing is expected of task {}", out.name, goal.task)};
   }
   return out;
+}
+
+int expect_screened(const Submission& submission, const std::string& folder, const std::string& lab,
+                    bool several_devices) {
+  std::string message;
+  int n_objects = 0;
+  for (const auto& entry : std::filesystem::directory_iterator(folder)) {
+    if (!entry.path().string().ends_with(".cu.o")) continue;
+    ++n_objects;
+    const auto said = screen::screen_object(entry.path().string(), lab, several_devices);
+    EXPECT_TRUE(said) << said.error().text;
+    if (said) message += said->message;
+  }
+  if (submission.screen.empty()) {
+    EXPECT_EQ(message, "") << "screening must let it pass";
+  } else {
+    EXPECT_NE(message.find(submission.screen), std::string::npos)
+        << "not said by screening: " << submission.screen << "\n"
+        << message;
+  }
+  return n_objects;
 }
 
 }  // namespace course::grader::testing

@@ -53,4 +53,9 @@ std::optional<lab::Verdict> verdict_named(std::string_view name);
 
 Result<Submission> parse_submission(std::string_view text, std::string name);
 
+// Screens the objects in a folder, and returns their number. Several mutants may share an object; then each
+// of them must be accepted.
+int expect_screened(const Submission& submission, const std::string& folder, const std::string& lab,
+                    bool several_devices);
+
 }  // namespace course::grader::testing

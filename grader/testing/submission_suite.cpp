@@ -2,7 +2,7 @@
 // Grades submissions on the simulator and compares the verdict and the reason with the header of each file.
 //   submission_suite LAB NAME FILE RUNNER OBJECTS [LAB NAME FILE RUNNER OBJECTS …]
 // Each submission is one test. It is screened (the only object in the folder OBJECTS), then run whatever the
-// result of screening, and must leave nothing behind. The results are written to the file SUBMISSION_MATRIX.
+// result of screening, and must leave nothing behind.
 // SUBMISSION_SEED=n with --gtest_filter='*right_*' grades correct submissions with other inputs and
 // schedules.
 // Reading order: main, Graded::TestBody.
@@ -29,7 +29,7 @@
 #include "registry.hpp"
 #include "report/edition.hpp"
 #include "report/report_file.hpp"
-#include "screen/screen.hpp"
+#include "testing/files.hpp"
 #include "testing/submission.hpp"
 #include "text.hpp"
 
@@ -43,41 +43,11 @@ struct Given {
   std::string lab, name, file, runner, objects;
 };
 
-struct Row {
-  std::string lab, name, task, expected, got, reason, about;
-};
-std::vector<Row>& rows() {
-  static std::vector<Row> all;
-  return all;
-}
-
 const lab::Problem* problem_named(const std::string& id) {
   for (const lab::Problem* problem : lab::all_problems()) {
     if (problem->manifest().id == id) return problem;
   }
   return nullptr;
-}
-
-std::string contents(const std::string& path) {
-  std::ostringstream out;
-  out << std::ifstream(path).rdbuf();
-  return out.str();
-}
-
-// The line that states the reason, for the table: the cause if there is one, else the headline.
-std::string reason_in(const std::string& message) {
-  std::istringstream lines(message);
-  std::string first, line;
-  while (std::getline(lines, line)) {
-    const std::size_t begin = line.find_first_not_of(' ');
-    if (begin == std::string::npos) continue;
-    line.erase(0, begin);
-    if (first.empty()) first = line.substr(line.find(": ") == std::string::npos ? 0 : line.find(": ") + 2);
-    for (const char* mark : {"confirmed cause: ", "likely cause: "}) {
-      if (line.starts_with(mark)) return line.substr(std::string_view(mark).size());
-    }
-  }
-  return first;
 }
 
 class Graded : public ::testing::Test {
@@ -93,7 +63,8 @@ class Graded : public ::testing::Test {
     ASSERT_TRUE(layout) << layout.error().text;
     if (const std::string lacking = lacks(isolation_here(*layout), submission->needs); !lacking.empty())
       GTEST_SKIP() << lacking;
-    screened(*submission, problem->manifest().most_devices > 1);
+    EXPECT_EQ(expect_screened(*submission, given_.objects, given_.lab, problem->manifest().most_devices > 1),
+              1);
     for (const Expectation& expected : submission->expected) {
       SCOPED_TRACE(given_.file + ", task " + expected.task);
       const TaskResult result = grade_task(*problem, *layout, expected.task);
@@ -118,33 +89,6 @@ class Graded : public ::testing::Test {
                      (needed == "namespaces" && machine.namespaces != sandbox::Namespaces::none) ||
                      (needed == "cgroup" && machine.cgroup_version > 0);
     return has ? "" : fmt::format("needs {}, and here is only {}", needed, fmt::join(machine.parts(), ", "));
-  }
-
-  // Several mutants may share an object; then each of them must be accepted.
-  void screened(const Submission& submission, bool several_devices) {
-    std::string message;
-    int n_objects = 0;
-    for (const auto& entry : std::filesystem::directory_iterator(given_.objects)) {
-      if (!entry.path().string().ends_with(".cu.o")) continue;
-      ++n_objects;
-      const auto said = screen::screen_object(entry.path().string(), given_.lab, several_devices);
-      ASSERT_TRUE(said) << said.error().text;
-      message += said->message;
-    }
-    EXPECT_EQ(n_objects, 1);
-    if (submission.screen.empty()) {
-      EXPECT_EQ(message, "") << "screening must let it pass";
-      return;
-    }
-    const bool said = message.find(submission.screen) != std::string::npos;
-    EXPECT_TRUE(said) << "not said by screening: " << submission.screen << "\n" << message;
-    std::istringstream lines(message);
-    std::string line;
-    while (std::getline(lines, line) && line.find(submission.screen) == std::string::npos) {
-    }
-    rows().push_back({given_.lab, given_.name, "all (screening)", "POLICY",
-                      message.empty() ? "nothing" : "POLICY 0",
-                      line.substr(std::min(line.size(), line.find_first_not_of(' '))), submission.about});
   }
 
   // What a submission may have left on this machine. Other graders may run at the same time, so only traces
@@ -226,9 +170,6 @@ class Graded : public ::testing::Test {
       EXPECT_TRUE(said) << "not said: " << words << "\n" << result.message;
     }
     if (!expected.reasons.empty()) expect_true_reasons(expected, result);
-    rows().push_back({given_.lab, given_.name, expected.task, std::string(lab::name_of(expected.verdict)),
-                      std::string(lab::name_of(result.verdict)),
-                      result.verdict == lab::Verdict::ok ? "" : reason_in(result.message), submission.about});
   }
 
   // A reason that is false for this mistake must not be shown. (No reason may be.)
@@ -314,17 +255,6 @@ class Graded : public ::testing::Test {
   std::optional<RunResult> graded_;
 };
 
-// The kill matrix: what was expected of each submission, and the grader's verdict and reason, tab-separated.
-std::string matrix() {
-  std::string out = "lab\tsubmission\ttask\texpected\tverdict\treason\tabout\n";
-  for (Row row : rows()) {
-    std::ranges::replace(row.reason, '\t', ' ');
-    out += fmt::format("{}\t{}\t{}\t{}\t{}\t{}\t{}\n", row.lab, row.name, row.task, row.expected, row.got,
-                       row.reason, row.about);
-  }
-  return out;
-}
-
 }  // namespace
 }  // namespace course::grader::testing
 
@@ -342,7 +272,5 @@ int main(int argc, char** argv) {
     ::testing::RegisterTest(given.lab.c_str(), given.name.c_str(), nullptr, nullptr, __FILE__, __LINE__,
                             [given]() -> Graded* { return new Graded(given); });
   }
-  const int failed = RUN_ALL_TESTS();
-  if (const char* file = std::getenv("SUBMISSION_MATRIX")) std::ofstream(file) << matrix();
-  return failed;
+  return RUN_ALL_TESTS();
 }

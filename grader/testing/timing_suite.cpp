@@ -10,12 +10,10 @@
 #include <cstdio>
 #include <cstdlib>
 #include <filesystem>
-#include <fstream>
-#include <sstream>
 
 #include "grading/baseline.hpp"
 #include "registry.hpp"
-#include "screen/screen.hpp"
+#include "testing/files.hpp"
 #include "testing/submission.hpp"
 #include "verifier/session.hpp"
 
@@ -32,11 +30,11 @@ class Timed : public ::testing::Test {
  public:
   explicit Timed(Given given) : given_(std::move(given)) {}
   void TestBody() override {
-    std::ostringstream text;
-    text << std::ifstream(given_.file).rdbuf();
-    const auto submission = parse_submission(text.str(), given_.name);
+    const auto submission = parse_submission(contents(given_.file), given_.name);
     ASSERT_TRUE(submission) << submission.error().text;
-    screened(*submission);
+    // If the objects still exist.
+    if (const std::string folder = given_.runner + ".p"; std::filesystem::is_directory(folder))
+      expect_screened(*submission, folder, given_.lab, false);
     const char* device = std::getenv("LAB_DEVICE");
     if (device == nullptr || std::string(device) != "gpu") GTEST_SKIP() << "needs a GPU: LAB_DEVICE=gpu";
     const Expectation& expected = submission->expected.at(0);
@@ -68,24 +66,6 @@ class Timed : public ::testing::Test {
   }
 
  private:
-  // If the objects still exist, submissions that use more than kernel launches must be refused by screening.
-  void screened(const Submission& submission) const {
-    const std::string folder = given_.runner + ".p";
-    if (!std::filesystem::is_directory(folder)) return;
-    std::string message;
-    for (const auto& entry : std::filesystem::directory_iterator(folder)) {
-      if (!entry.path().string().ends_with(".cu.o")) continue;
-      const auto said = screen::screen_object(entry.path().string(), given_.lab);
-      ASSERT_TRUE(said) << said.error().text;
-      message += said->message;
-    }
-    if (submission.screen.empty()) {
-      EXPECT_EQ(message, "");
-    } else {
-      EXPECT_NE(message.find(submission.screen), std::string::npos) << message;
-    }
-  }
-
   const Given given_;
 };
 

@@ -15,12 +15,10 @@
 namespace course::lab {
 
 struct Counted {
-  nlohmann::json totals;    // every counter of the simulator by its name
-  nlohmann::json launches;  // one object per launch: kernel, grid, block, counters
-  nlohmann::json traffic;   // operations of NCCL; messages and bytes of the device that sends most
+  nlohmann::json totals;   // every counter of the simulator by its name
+  nlohmann::json traffic;  // operations of NCCL; messages and bytes of the device that sends most
   double modelled_us = 0;
   double operator[](const char* counter) const { return totals.at(counter).get<double>(); }
-  double active_lanes() const { return (*this)["lane_instructions"] / (32 * (*this)["warp_instructions"]); }
   double conflicts() const { return (*this)["shared_wavefronts"] / (*this)["shared_requests"]; }
   // Bytes moved through global memory, in 32-byte sectors.
   double bytes() const { return 32 * ((*this)["global_load_sectors"] + (*this)["global_store_sectors"]); }
@@ -53,8 +51,7 @@ class Counter {
     EXPECT_EQ(outcome.verdict, Verdict::ok) << rung << " " << c.name << ": " << outcome.message();
     if (outcome.sim_report.empty()) return {};
     const auto report = nlohmann::json::parse(outcome.sim_report);
-    return {report.at("totals"), report.at("launches"), report.at("traffic"),
-            report.at("modelled_us").get<double>()};
+    return {report.at("totals"), report.at("traffic"), report.at("modelled_us").get<double>()};
   }
 
  private:

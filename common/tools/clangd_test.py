@@ -7,11 +7,15 @@ usage: clangd_test.py ROOT        exit status 77 (skipped) without clangd, or wh
 """
 
 import pathlib
+import re
 import shutil
 import subprocess
 import sys
 
 ROOT = pathlib.Path(sys.argv[1])
+WARNING = re.compile(
+    r"\[(?:-W|modernize|bugprone|readability|performance|misc|clang-analyzer|cppcoreguidelines|google|cert)"
+)
 clangd = next(filter(None, map(shutil.which, ["clangd-14", "clangd"])), None)
 if clangd is None or not (ROOT / "build/compile_commands.json").is_file():
     sys.exit(77)
@@ -25,26 +29,7 @@ for path in sorted(ROOT.glob("labs/*/*.cu")):
     )
     # "E[time] [clang's name of the error] Line 3: …"; warnings look the same, with names that begin with "-W"
     # or are clang-tidy's.
-    errors = [
-        line
-        for line in done.stderr.splitlines()
-        if "] [" in line
-        and not any(
-            w in line
-            for w in [
-                "[-W",
-                "[modernize",
-                "[bugprone",
-                "[readability",
-                "[performance",
-                "[misc",
-                "[clang-analyzer",
-                "[cppcoreguidelines",
-                "[google",
-                "[cert",
-            ]
-        )
-    ]
+    errors = [line for line in done.stderr.splitlines() if "] [" in line and not WARNING.search(line)]
     wrong += [f"{path.relative_to(ROOT)}: {line}" for line in errors]
 print("\n".join(wrong) or "clangd takes them all")
 sys.exit(1 if wrong else 0)

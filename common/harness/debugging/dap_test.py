@@ -93,6 +93,10 @@ class Client:
     def top(self, thread: int) -> dict:
         return self.ask("stackTrace", threadId=thread)["body"]["stackFrames"][0]
 
+    def parts(self, of: dict) -> list[dict]:
+        """Of a scope, an array or a struct."""
+        return self.ask("variables", variablesReference=of["variablesReference"])["body"]["variables"]
+
     def __enter__(self):
         return self
 
@@ -185,27 +189,11 @@ class Dap(unittest.TestCase):
             frame = c.top(thread)
             self.assertEqual((frame["line"], frame["source"]["path"]), (line, str(SOURCE)))
             scopes = c.ask("scopes", frameId=frame["id"])["body"]["scopes"]
-            variables = {
-                v["name"]: v
-                for v in c.ask("variables", variablesReference=scopes[0]["variablesReference"])["body"][
-                    "variables"
-                ]
-            }
+            variables = {v["name"]: v for v in c.parts(scopes[0])}
             self.assertEqual((variables["tid"]["value"], variables["s"]["value"]), ("5", "8"))
-            elements = c.ask("variables", variablesReference=variables["s_data"]["variablesReference"])[
-                "body"
-            ]["variables"]
-            self.assertEqual(len(elements), 64)
-            lanes = {
-                v["name"]: v
-                for v in c.ask("variables", variablesReference=scopes[1]["variablesReference"])["body"][
-                    "variables"
-                ]
-            }
-            values = c.ask("variables", variablesReference=lanes["tid"]["variablesReference"])["body"][
-                "variables"
-            ]
-            self.assertEqual([v["value"] for v in values], [str(k) for k in range(32)])
+            self.assertEqual(len(c.parts(variables["s_data"])), 64)
+            lanes = {v["name"]: v for v in c.parts(scopes[1])}
+            self.assertEqual([v["value"] for v in c.parts(lanes["tid"])], [str(k) for k in range(32)])
             self.assertEqual(
                 c.ask("evaluate", expression="tid + s", frameId=frame["id"])["body"]["result"], "13"
             )

@@ -261,14 +261,12 @@ class Failure(Machine):
             '#include "wrong.hpp"\nint unused() { int x; return 0; }\nA<30> a;\n'
         )
         (self.dir / "build").mkdir()
-        text = self.said(
-            f"cd {self.dir}/build && {shutil.which('g++')} -Wall -fdiagnostics-color=always -c ../common/wrong.cpp",
-            PATH=f"{self.dir}/bin:/usr/bin:/bin",
-        )
-        self.assertIn("stopped at common/wrong.hpp, line 2:", text)
-        self.assertIn("Nothing", text)
-        self.assertIn("a fault of the course, not of your code", text)
-        self.assertIn("send this file to your instructor", text)
+        compiler = f"{shutil.which('g++')} -Wall -fdiagnostics-color=always"
+        script = f"cd {self.dir}/build && {compiler} -c ../common/wrong.cpp"
+        text = self.said(script, PATH=f"{self.dir}/bin:/usr/bin:/bin")
+        place, course = "stopped at common/wrong.hpp, line 2:", "a fault of the course, not of your code"
+        for words in (place, "Nothing", course, "send this file to your instructor"):
+            self.assertIn(words, text)
 
     FAULT = "fault of the course"
 
@@ -1042,31 +1040,21 @@ class Unpacked(Machine):
             PKG_CONFIG_LIBDIR=str(self.dir / "there"),
             **environment,
         )
-        shown = subprocess.run(
-            ["pkg-config", "--cflags", "--libs", "libelf"],
-            capture_output=True,
-            text=True,
-            env={
-                "PATH": "/usr/bin:/bin",
-                "PKG_CONFIG_PATH": str(self.dir / ".deps/pkgconfig"),
-                "PKG_CONFIG_LIBDIR": str(self.dir / "there"),
-            },
-        )
-        return text, shown.stdout
+        folders = {"PKG_CONFIG_PATH": self.dir / ".deps/pkgconfig", "PKG_CONFIG_LIBDIR": self.dir / "there"}
+        variables = {"PATH": "/usr/bin:/bin", **folders}
+        asked = ["pkg-config", "--cflags", "--libs", "libelf"]
+        return text, subprocess.run(asked, capture_output=True, text=True, env=variables).stdout
+
+    def links(self, flags):
+        program = ["g++", "-x", "c++", "-", "-x", "none", *flags.split(), "-o", "program"]
+        source = "#include <gelf.h>\nint main() {}"
+        subprocess.run(program, input=source, text=True, cwd=self.dir / "build", check=True)
 
     def test_what_a_library_needs_is_unpacked_and_linked_with(self):
         text, flags = self.set_up()
         self.assertNotIn("Some packages are missing", text)
         self.assertIn("-lelf77", flags)
-        program = ["g++", "-x", "c++", "-", "-x", "none", *flags.split(), "-o", "program"]
-        done = subprocess.run(
-            program,
-            input="#include <gelf.h>\nint main() {}",
-            text=True,
-            cwd=self.dir / "build",
-            capture_output=True,
-        )
-        self.assertEqual(done.returncode, 0, done.stderr)
+        self.links(flags)
 
     def test_flags_hold_no_byte_that_pkg_config_would_change(self):
         for locale in ["C", "POSIX", "C.UTF-8"]:
@@ -1084,10 +1072,7 @@ class Unpacked(Machine):
         text, flags = self.set_up()
         self.assertNotIn("Some packages are missing", text)
         self.assertEqual((new / "build/deps").resolve(), new / ".deps")
-        program = ["g++", "-x", "c++", "-", "-x", "none", *flags.split(), "-o", "program"]
-        subprocess.run(
-            program, input="#include <gelf.h>\nint main() {}", text=True, cwd=new / "build", check=True
-        )
+        self.links(flags)
 
     def test_a_library_that_can_not_be_used_counts_as_missing(self):
         shutil.rmtree(self.debs / "libelf1")

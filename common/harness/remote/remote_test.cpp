@@ -644,7 +644,8 @@ TEST_F(DevicesProcess, DistinguishesEndBeforeAndDuringTheCall) {
             CallResult::End::lost);
 }
 
-// Requests of every kind in any order, with values at their limits, and noise. REMOTE_ROUNDS=N asks for longer.
+// Requests of every kind in any order, with values at their limits, and noise. REMOTE_ROUNDS=N asks for more
+// of them.
 TEST_F(DevicesProcess, SurvivesHostileRequests) {
   const char* const asked = std::getenv("REMOTE_ROUNDS");
   const int rounds = asked != nullptr ? std::atoi(asked) : 300;

@@ -196,8 +196,8 @@ KERNEL(syncwarp_orders_global_memory) {
   out[blockIdx.x * 64 + threadIdx.x] = mine[threadIdx.x % 32 ^ 1];
 }
 
-// The Programming Guide's way to implement an atomic operation: the swap checks the value that the first load
-// found. For members of a struct, whose addresses the compiler computes in several ways, and for shared memory.
+// The Programming Guide's way to implement an atomic operation: the swap checks what the first load found.
+// For members of a struct, whose addresses the compiler computes in several ways, and for shared memory.
 struct Extremes {
   int pad[3], greatest;
   double product;

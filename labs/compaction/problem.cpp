@@ -332,8 +332,8 @@ std::optional<WrongStore> misplaced(std::span<const std::uint64_t> flags,
     const std::uint64_t i = store.from[0].second;
     if (i >= flags.size() || (flags[i] != 0 && before[i] == store.element)) continue;
     if (first && first->store->element <= store.element) continue;
-    const auto owner =
-        static_cast<std::uint64_t>(std::ranges::upper_bound(before, store.element) - before.begin());
+    const auto owner = static_cast<std::uint64_t>(
+        std::upper_bound(before.begin(), before.end(), store.element) - before.begin());
     first = {&store, flags[i] != 0 ? before[i] : store.element,
              flags[i] != 0
                  ? fmt::format("it is item {}, and {} of the items before it are kept", i, before[i])

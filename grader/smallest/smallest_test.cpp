@@ -296,6 +296,18 @@ TEST(SmallestText, NamesTheFirstWrongStoreBeforeTheOutput) {
   EXPECT_THAT(text(R"([0, 0, 4, 32, [], "05000000"], [0, 0, 4, 33, [["d_places", 0]], "07000000"])"),
               Not(HasSubstr("overwritten")));
   EXPECT_THAT(text(R"([0, 0, 4, 32, [], "05000000"])"), Not(HasSubstr("reason")));
+  // The line has stored in an earlier launch, too: another pass.
+  found.outcome.sim_report = R"json({"findings": [], "launches": [{"kernel": "k"}, {"kernel": "k"}],
+   "trace": {"rows": [
+    {"launch": 0, "block": null, "after": "launch", "object": "d_places", "width": 4,
+     "contents": "05000000", "writes": [[0, 0, 4, 32, [], "05000000", []]]},
+    {"launch": 1, "block": null, "after": "launch", "object": "d_places", "width": 4,
+     "contents": "07000000", "writes": [[0, 0, 4, 32, [], "07000000", []]]}]}})json";
+  std::string passes = smallest_text(problem, kTask, found, "", 12, "a cause");
+  EXPECT_THAT(passes, HasSubstr("right is 5"));
+  EXPECT_THAT(passes, Not(HasSubstr("overwritten")));
+  replace_all(found.outcome.sim_report, R"(32, [], "07000000")", R"(33, [], "07000000")");
+  EXPECT_THAT(smallest_text(problem, kTask, found, "", 12, "a cause"), HasSubstr("overwritten"));
 }
 
 // As CopyProblem, but each of eight ranks has the output.

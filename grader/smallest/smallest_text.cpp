@@ -364,7 +364,8 @@ std::string first_wrong_between(const TraceView& view, const lab::Task& task, co
   for (std::size_t k = from_itself ? 0 : number; k-- > 0;) {
     const lab::TracedStore& before = traced.run.stores[k];
     if (before.array != at.array || before.element != at.element) continue;
-    if (before.value != wrong->right) break;
+    const bool is_earlier_pass = before.launch != at.launch && traced.stores[k]->line == store.line;
+    if (before.value != wrong->right || is_earlier_pass) break;
     return out + fmt::format(" The right value, which line {} had stored, was overwritten.",
                              traced.stores[k]->line);
   }

@@ -140,6 +140,8 @@ struct CountFacts {
 
   // Whether the count says something about its cause: one near 0 or n fits many causes.
   bool is_telling() const { return expected >= 8 && expected + 8 <= n; }
+  // One too many or too few has many causes. Of few items, it is as good a sign as any.
+  bool is_off_by_one() const { return n >= 8 && (got == expected + 1 || got + 1 == expected); }
   // Searches for the smallest tile size for which `fits` holds; returns where its last, partial tile begins,
   // or 0 if there is none. The argument of `fits` is that position.
   template <typename Fits>
@@ -172,12 +174,11 @@ constexpr Rule<CountFacts> kCountRules[] = {
      }},
     {"all_counted",
      [](const CountFacts& f) -> std::string {
-       return f.got == f.n && f.expected + 1 < f.n ? "this is n, not the number of items that are kept" : "";
+       return f.got == f.n && !f.is_off_by_one() ? "this is n, not the number of items that are kept" : "";
      }},
     {"rejected_counted",
      [](const CountFacts& f) -> std::string {
-       const Index rejected = f.n - f.expected;
-       return f.got == rejected && (rejected > f.expected + 1 || rejected + 1 < f.expected)
+       return f.got == f.n - f.expected && !f.is_off_by_one()
                   ? "this is the number of items that are not kept"
                   : "";
      }},

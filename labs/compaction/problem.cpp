@@ -212,8 +212,7 @@ constexpr Rule<CountFacts> kCountRules[] = {
      [](const CountFacts& f) -> std::string {
        return f.looks_back && f.got > f.expected && (f.got - f.expected) % (std::uint64_t{1} << 62) == 0
                   ? "the number is right but for its two upper bits: those of a tile's state must not be "
-                    "added, "
-                    "number_of(state) is without them"
+                    "added, number_of(state) is without them"
                   : "";
      }},
     // Which items were added twice depends on what each look-back has found.

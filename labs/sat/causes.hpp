@@ -268,8 +268,7 @@ std::string pieces_of_rows(const TableFacts<T>& f) {
   if (are_columns_of(f, f.rows(piece, TableFacts<T>::Carry::with_own)))
     return fmt::format(
         "from column {} on, the sums of the rows also hold the total of their own {} items: they must get "
-        "that "
-        "of the items before these alone",
+        "that of the items before these alone",
         piece, piece);
   if (are_columns_of(f, f.rows(piece, TableFacts<T>::Carry::of_place)))
     return fmt::format(

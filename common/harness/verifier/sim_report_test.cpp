@@ -310,7 +310,8 @@ TEST(SimReport, RefusesOtherTexts) {
 TEST(SimReport, IgnoresImpossibleMembers) {
   auto parsed = read_sim_report(
       R"({"device":[1],"modelled_us":"fast","totals":{"work":-5,"steps":1e300,"launches":"2",
-    "branches":18446744073709551615,"barriers":2.0},"findings":[1,null,[],{"line":99999999999,"block":"x","thread":[-1,{}],
+    "branches":18446744073709551615,"barriers":2.0},
+    "findings":[1,null,[],{"line":99999999999,"block":"x","thread":[-1,{}],
     "checker":7,"times":-3}]})");
   ASSERT_TRUE(parsed.readable);
   EXPECT_EQ(parsed.totals.work, 0U);

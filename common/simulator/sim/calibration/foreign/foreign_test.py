@@ -33,7 +33,8 @@ def main() -> int:
         ratio = now["median_us"] / case["median_us"]
         if abs(ratio - 1) > 0.01 or now["limiters"] != case["limiters"]:
             print(
-                f"{name}: {now['median_us']:.2f} us by {now['limiters']}; stored: {case['median_us']:.2f} by {case['limiters']}"
+                f"{name}: {now['median_us']:.2f} us by {now['limiters']}; "
+                f"stored: {case['median_us']:.2f} by {case['limiters']}"
             )
             differ += 1
     print(f"{len(stored)} cases, {differ} differ")

@@ -176,6 +176,26 @@ TEST(Check, TellsRowsThatBeginAnew) {
   EXPECT_TRUE(says(t, "the sums of the rows start again from 0 at column 256"));
 }
 
+TEST(Check, TellsACarryOfOneThreadOrWithTheOwnPiece) {
+  for (const bool own : {false, true}) {
+    Tried t = tried("serial", "top_left_i32_301x203_high_bits");
+    const auto items = t.input<std::int32_t>();
+    const auto out = t.output<std::int64_t>();
+    const std::size_t piece = own ? 32 : 256;
+    std::vector<std::int64_t> local(out.size()), rows(out.size());
+    for (std::size_t i = 0; i < out.size(); ++i) {
+      const std::size_t column = i % 301, first = i - column, next = column - column % piece + piece;
+      local[i] = (column % piece == 0 ? 0 : local[i - 1]) + items[i];
+      rows[i] = local[i];
+      for (std::size_t k = 0; own && column >= piece && k < std::min<std::size_t>(next, 301); ++k)
+        rows[i] += items[first + k];
+      if (!own && column >= piece) rows[i] += rows[i - piece];
+      out[i] = rows[i] + (i < 301 ? 0 : out[i - 301]);
+    }
+    EXPECT_TRUE(says(t, own ? "also hold the total of their own 32 items" : "the sum 256 columns before it"));
+  }
+}
+
 TEST(Check, TellsACarryThatIsReplacedOrLate) {
   for (const bool late : {false, true}) {
     Tried t = tried("serial", "lower_left_i32_1000x37_random");

@@ -114,6 +114,10 @@ TEST(Check, TellsTheOtherKindBehindTheFirstResult) {
   const auto out = t.output<std::int32_t>();
   for (std::size_t i = 0; i < out.size(); i += 1024) out[i] = 0;
   EXPECT_TRUE(says(t, "but for a row's first result, this is the inclusive scan"));
+  const auto in = t.input<std::int32_t>();
+  for (std::size_t i = 0; i < out.size(); ++i)
+    out[i] = i % 1024 == 0 ? 0 : static_cast<std::int32_t>(std::int64_t{out[i - 1]} + in[i]);
+  EXPECT_TRUE(says(t, "the items were not moved"));
 }
 
 TEST(Check, TellsAFirstItemThatGetsLost) {

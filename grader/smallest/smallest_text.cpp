@@ -395,7 +395,7 @@ std::string what_differs(const SmallestFailure& found) {
       return fmt::format("wrong with this length: {}; right: {}{}", fmt::join(wrong, ", "),
                          fmt::join(right, ", "),
                          wrong == std::set{std::string(lab::kNotCommutative)}
-                             ? ". Its op(a, b) is not op(b, a): items must be combined in their order"
+                             ? ". Its op(a, b) is not op(b, a): are the items combined in their order?"
                              : "");
   }
   return "";

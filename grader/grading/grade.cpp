@@ -11,6 +11,7 @@
 #include <exception>
 #include <future>
 #include <map>
+#include <span>
 #include <thread>
 
 #include "base/rng.hpp"
@@ -169,8 +170,9 @@ class Grading {
   void finish_alone() {
     progress_.begin("Timing", 0);
     const int rounds = options_.device == lab::DeviceKind::gpu ? kTimingRounds : 1;
-    for (int round = 0; round < rounds; ++round)
-      for (Unit& unit : units_) time_round(unit, round, rounds);
+    std::vector<Unit*> all;
+    for (Unit& unit : units_) all.push_back(&unit);
+    for (int round = 0; round < rounds; ++round) time_round(all, round, rounds);
     // Near a tier's limit chance would decide, so run three times as many rounds.
     constexpr int kMore = 3;
     std::vector<Unit*> near;
@@ -179,21 +181,28 @@ class Grading {
       if (std::ranges::any_of(timings, [&](const Timing& timing) { return near_a_tier(*unit.task, timing); }))
         near.push_back(&unit);
     }
-    for (int round = rounds; round < kMore * rounds; ++round)
-      for (Unit* unit : near) time_round(*unit, round, rounds);
+    for (int round = rounds; round < kMore * rounds; ++round) time_round(near, round, rounds);
     baselines_.keep();
   }
 
-  void time_round(Unit& unit, int round, int rounds) {
-    if (!unit.broken.empty()) return;
-    guarded(unit, [&] {
-      // The runners end before anything is timed again, because a thread that a submission left running would
+  // The tasks of a lab share a process, because it takes long to start one on a GPU.
+  void time_round(std::span<Unit* const> units, int round, int rounds) {
+    while (!units.empty()) {
+      const auto end = std::ranges::find_if_not(
+          units, [&](const Unit* unit) { return unit->problem == units.front()->problem; });
+      const auto of_lab = units.first(static_cast<std::size_t>(end - units.begin()));
+      units = units.subspan(of_lab.size());
+      // The runners end before anything else is timed, because a thread that a submission left running would
       // slow it down. It takes long; the next runner starts meanwhile.
       auto runners = std::make_unique<Runners>(make_runner_);
-      collect_steps(unit, *runners, Share::alone, round);
+      for (Unit* unit : of_lab)
+        if (unit->broken.empty())
+          guarded(*unit, [&] { collect_steps(*unit, *runners, Share::alone, round); });
       ending_ = std::async(std::launch::async, [ended = std::move(runners)]() mutable { ended.reset(); });
-      if (unit.evidence.complete) time_baselines(unit, (kBaselineRuns * (round + 1) + rounds - 1) / rounds);
-    });
+      for (Unit* unit : of_lab)
+        if (unit->broken.empty() && unit->evidence.complete)
+          guarded(*unit, [&] { time_baselines(*unit, (kBaselineRuns * (round + 1) + rounds - 1) / rounds); });
+    }
   }
 
   // Waits until the runners that timed last have ended.

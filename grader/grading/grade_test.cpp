@@ -222,6 +222,22 @@ TEST(Grade, TimesKernelsAndCpuInTurnsOnGpu) {
   EXPECT_EQ(seeds.size(), static_cast<std::size_t>(kTimingRounds)) << "an answer kept from a round is wrong";
 }
 
+// Starting one on a GPU takes as long as timing a task.
+TEST(Grade, TasksOfALabAreTimedInOneProcess) {
+  std::vector<lab::Task> tasks(std::begin(testing::kTasks), std::end(testing::kTasks));
+  for (lab::Task& task : tasks) task.speedup = testing::kTasks[0].speedup;
+  FakeProblem problem;
+  problem.used_manifest.tasks = tasks;
+  Script script;
+  GradeOptions options;
+  options.device = lab::DeviceKind::gpu;
+  options.jobs = 1;
+  const RunResult result = grade_fake(script, options, problem);
+  EXPECT_TRUE(
+      std::ranges::all_of(result.labs[0].tasks, [](const auto& task) { return task.timing.has_value(); }));
+  EXPECT_EQ(script.n_on_gpu(), 1 + kTimingRounds);  // one before, for the outputs
+}
+
 TEST(Grade, ModelledTimesCountAgainstRecordedCpuTimes) {
   constexpr lab::CpuTime kRecorded[] = {{"second", "time_n8192", 1}, {"", "time_n8192", 5000}};
   FakeProblem problem;

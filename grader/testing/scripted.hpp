@@ -122,6 +122,7 @@ class Script {
   }
   // The number of runners that still exist.
   int n_alive() const { return n_alive_; }
+  int n_on_gpu() const { return n_on_gpu_; }  // runners that were started there
   std::vector<Asked> asked() const {
     const std::lock_guard lock(mutex_);
     return asked_;
@@ -130,7 +131,10 @@ class Script {
  private:
   class Runner : public CaseRunner {
    public:
-    Runner(Script& script, lab::DeviceKind device) : script_(script), device_(device) { ++script_.n_alive_; }
+    Runner(Script& script, lab::DeviceKind device) : script_(script), device_(device) {
+      ++script_.n_alive_;
+      if (device == lab::DeviceKind::gpu) ++script_.n_on_gpu_;
+    }
     ~Runner() override { --script_.n_alive_; }
     lab::Outcome run(const lab::Problem& problem, const lab::Task& task, const lab::Case& c,
                      std::uint64_t seed, const lab::Measure& measure) override {
@@ -153,7 +157,7 @@ class Script {
   };
 
   Answer answer_;
-  std::atomic<int> n_alive_{0};
+  std::atomic<int> n_alive_{0}, n_on_gpu_{0};
   mutable std::mutex mutex_;
   std::vector<Asked> asked_;
 };

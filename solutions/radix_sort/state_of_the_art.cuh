@@ -184,7 +184,8 @@ Status counts_first(const Job<Bits, Value>& job) {
 // Tried and slower: keys in registers, rung 7's ranking, __match_any_sync (most of all), 16 tiles at once in
 // the look-back, and the look-back before the ranking. Values are loaded in batches; loading each one alone,
 // with the ranking of its key, is much slower. A reduced version for full tiles of 32-bit keys is faster,
-// because this one handles any range of bits, any type and any length.
+// because this one handles any range of bits, any type and any length. Other shapes for long arrays of pairs,
+// and stores that may leave the cache first, were slower or equal (H200, 2026-12-01).
 // Drawback: it does ballots for 8 bits, although most digits occur only once in their row.
 // Source: Adinets and Merrill 2022, except for the second reading.
 
@@ -204,7 +205,7 @@ inline constexpr Shape kShape = sizeof(Bits) == 8    ? (!kHasValues<Value> ? Sha
                                                                            : Shape{384, 16, 8, 2})
                                 : !kHasValues<Value> ? Shape{384, 32, 8, 3}
                                 : kLarge             ? Shape{768, 26, 13, 1}
-                                                     : Shape{512, 22, 11, 2};
+                                                     : Shape{576, 20, 10, 2};
 inline constexpr std::uint64_t kLargeFrom = 1u << 22;  // pairs
 
 // The digit if all keys have the same bits flipped: unsigned and signed keys, ascending or descending.
@@ -249,7 +250,10 @@ struct SweepSpace {
   bool is_in_order;  // all keys of the tile have the same digit
 };
 
-inline constexpr unsigned kTilesAtOnce = 4;
+// Of how many tiles a thread reads the words at once. With several times as many tiles as run at the same
+// time, the nearest one mostly has its prefix already; then a thread asks for one after the other, in the
+// shape in which this was measured to be faster.
+inline constexpr unsigned kTilesAtOnce = 4, kManyTiles = 1024;
 
 // The status of a tile for one digit. It needs no status bits, so positions can use almost all 32 bits. There
 // are three kinds of words. 0 means that nothing is available. A word below kPlacesFrom is the number of the
@@ -257,9 +261,9 @@ inline constexpr unsigned kTilesAtOnce = 4;
 inline constexpr std::uint32_t kPlacesFrom = 1u << 16;
 inline constexpr std::uint64_t kMaxPlacedKeys = (std::uint64_t{1} << 32) - kPlacesFrom - 1;
 
-// Like look_back, but it reads the words of several tiles at once: the output position of the tile's first
-// key of the digit. Publishes nothing. `tile` > 0.
-__device__ std::uint32_t keys_before(const std::uint32_t* d_words, unsigned tile) {
+// Like look_back, but it reads the words of `at_once` tiles (1 … kTilesAtOnce) at once: the output position of
+// the tile's first key of the digit. Publishes nothing. `tile` > 0.
+__device__ std::uint32_t keys_before(const std::uint32_t* d_words, unsigned tile, unsigned at_once) {
   const unsigned digit = threadIdx.x;
   std::uint32_t before = 0;
   for (unsigned end = tile;;) {  // the tiles from `end` on are added up
@@ -267,7 +271,7 @@ __device__ std::uint32_t keys_before(const std::uint32_t* d_words, unsigned tile
 #pragma unroll
     for (unsigned k = 0; k < kTilesAtOnce; ++k) {
       const std::uint64_t asked = k < end ? end - 1 - k : 0;
-      word[k] = lab::load_relaxed(&d_words[asked * kDigits + digit]);
+      word[k] = k < at_once ? lab::load_relaxed(&d_words[asked * kDigits + digit]) : 0;
     }
 #pragma unroll
     for (unsigned k = 0; k < kTilesAtOnce; ++k) {
@@ -372,7 +376,9 @@ __device__ void sweep_tile(SweepSpace<Bits, Value, kLarge>& s, Items<const Bits,
   // The look-back comes late, when the prefixes of most tiles before are available.
   const std::uint32_t start = tile == 0 ? start_of_digit(d_counts, s.warp_sums) : 0;
   if (mine < kDigits) {
-    const std::uint32_t before = tile == 0 ? start : keys_before(d_words, tile);
+    constexpr bool kMayAskOne = kHasValues<Value> && sizeof(Bits) == 4 && !kLarge;
+    const unsigned at_once = kMayAskOne && gridDim.x >= kManyTiles ? 1 : kTilesAtOnce;
+    const std::uint32_t before = tile == 0 ? start : keys_before(d_words, tile, at_once);
     lab::store_relaxed(&d_words[std::uint64_t{tile} * kDigits + mine], kPlacesFrom + before + s.own[mine]);
     s.offset[mine] += before;
   }

@@ -170,18 +170,17 @@ class Grading {
   void finish_alone() {
     progress_.begin("Timing", 0);
     const int rounds = options_.device == lab::DeviceKind::gpu ? kTimingRounds : 1;
-    std::vector<Unit*> all;
-    for (Unit& unit : units_) all.push_back(&unit);
-    for (int round = 0; round < rounds; ++round) time_round(all, round, rounds);
+    std::vector<Unit*> timed;
+    for (Unit& unit : units_)
+      if (unit.broken.empty()) timed.push_back(&unit);
+    for (int round = 0; round < rounds; ++round) time_round(timed, round, rounds);
     // Near a tier's limit chance would decide, so run three times as many rounds.
     constexpr int kMore = 3;
-    std::vector<Unit*> near;
-    for (Unit& unit : units_) {
-      const auto& timings = unit.evidence.timings;
-      if (std::ranges::any_of(timings, [&](const Timing& timing) { return near_a_tier(*unit.task, timing); }))
-        near.push_back(&unit);
-    }
-    for (int round = rounds; round < kMore * rounds; ++round) time_round(near, round, rounds);
+    std::erase_if(timed, [](const Unit* unit) {
+      return std::ranges::none_of(unit->evidence.timings,
+                                  [&](const Timing& timing) { return near_a_tier(*unit->task, timing); });
+    });
+    for (int round = rounds; round < kMore * rounds; ++round) time_round(timed, round, rounds);
     baselines_.keep();
   }
 
@@ -195,12 +194,10 @@ class Grading {
       // The runners end before anything else is timed, because a thread that a submission left running would
       // slow it down. It takes long; the next runner starts meanwhile.
       auto runners = std::make_unique<Runners>(make_runner_);
-      for (Unit* unit : of_lab)
-        if (unit->broken.empty())
-          guarded(*unit, [&] { collect_steps(*unit, *runners, Share::alone, round); });
+      for (Unit* unit : of_lab) guarded(*unit, [&] { collect_steps(*unit, *runners, Share::alone, round); });
       ending_ = std::async(std::launch::async, [ended = std::move(runners)]() mutable { ended.reset(); });
       for (Unit* unit : of_lab)
-        if (unit->broken.empty() && unit->evidence.complete)
+        if (unit->evidence.complete)
           guarded(*unit, [&] { time_baselines(*unit, (kBaselineRuns * (round + 1) + rounds - 1) / rounds); });
     }
   }

@@ -376,9 +376,8 @@ __device__ void sweep_tile(SweepSpace<Bits, Value, kLarge>& s, Items<const Bits,
   // The look-back comes late, when the prefixes of most tiles before are available.
   const std::uint32_t start = tile == 0 ? start_of_digit(d_counts, s.warp_sums) : 0;
   if (mine < kDigits) {
-    constexpr bool kMayAskOne = kHasValues<Value> && sizeof(Bits) == 4 && !kLarge;
-    const unsigned at_once = kMayAskOne && gridDim.x >= kManyTiles ? 1 : kTilesAtOnce;
-    const std::uint32_t before = tile == 0 ? start : keys_before(d_words, tile, at_once);
+    const bool asks_one = kHasValues<Value> && sizeof(Bits) == 4 && !kLarge && gridDim.x >= kManyTiles;
+    const std::uint32_t before = tile == 0 ? start : keys_before(d_words, tile, asks_one ? 1 : kTilesAtOnce);
     lab::store_relaxed(&d_words[std::uint64_t{tile} * kDigits + mine], kPlacesFrom + before + s.own[mine]);
     s.offset[mine] += before;
   }

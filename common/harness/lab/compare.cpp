@@ -24,20 +24,8 @@ T element(const std::byte* at) {
   return value;
 }
 
-double float_element(DType dtype, const std::byte* at) {
-  return dtype == DType::f32 ? static_cast<double>(element<float>(at)) : element<double>(at);
-}
-
-bool is_filling(const std::byte* from, const std::byte* to) {
-  return std::all_of(from, to, [](std::byte b) { return b == kPoison; });
-}
-
-bool is_poison(DType dtype, const std::byte* at) {
-  return is_filling(at, at + bytes_of(dtype));
-}
-
-bool is_integer(DType dtype) {
-  return dtype != DType::f32 && dtype != DType::f64;
+bool is_filling(const std::byte* at, std::size_t n) {
+  return std::all_of(at, at + n, [](std::byte b) { return b == kPoison; });
 }
 
 // The element's value. A long double represents every value of these types exactly.
@@ -48,7 +36,7 @@ long double number(DType dtype, const std::byte* at) {
 // Whether the element is the poison pattern of another type converted to this one: the result of reading an
 // unwritten element and converting it.
 bool is_converted_poison(DType dtype, const std::byte* at) {
-  if (bytes_of(dtype) < 4 || is_poison(dtype, at)) return false;
+  if (bytes_of(dtype) < 4 || is_filling(at, bytes_of(dtype))) return false;
   std::byte filling[8];
   std::ranges::fill(filling, kPoison);
   const long double x = number(dtype, at);
@@ -69,8 +57,7 @@ std::string print_expected(DType dtype, const Expected& expected) {
 }
 
 bool float_is_right(DType dtype, const Expected& expected, double got) {
-  if (std::isnan(expected.value)) return std::isnan(got);
-  if (std::isnan(got)) return false;
+  if (std::isnan(expected.value) || std::isnan(got)) return std::isnan(expected.value) && std::isnan(got);
   // An exact value outside the type's range must be stored as infinity.
   const double rounded =
       dtype == DType::f32 ? static_cast<float>(expected.value) : static_cast<double>(expected.value);
@@ -102,34 +89,49 @@ struct Wrong {
 
 // A copy of unwritten memory looks the same as an element that was never written.
 std::string never_written(const Wrong& w) {
-  const bool filling = w.all([&](const std::byte* x) { return is_poison(w.dtype, x); });
-  if (!filling && !w.all([&](const std::byte* x) { return is_converted_poison(w.dtype, x); })) return "";
-  return fmt::format("{} 0xA5 in every byte, as memory does that was never written{}",
-                     w.indices.size() == 1 ? "the element holds" : "these elements hold",
-                     filling ? ": nothing was stored there, or a value that was read from such memory"
-                             : ", in another type: it was read from such memory");
+  const bool filling = w.all([&](const std::byte* x) { return is_filling(x, bytes_of(w.dtype)); });
+  return text_if(filling || w.all([&](const std::byte* x) { return is_converted_poison(w.dtype, x); }),
+                 "{} 0xA5 in every byte, as memory does that was never written{}",
+                 w.indices.size() == 1 ? "the element holds" : "these elements hold",
+                 filling ? ": nothing was stored there, or a value that was read from such memory"
+                         : ", in another type: it was read from such memory");
+}
+
+// Pieces at a regular distance are right, and what is between them was never written.
+std::string written_in_pieces(const Wrong& w) {
+  const std::uint64_t n = w.got.size() / bytes_of(w.dtype), piece = w.indices.front();
+  const auto end = std::ranges::adjacent_find(w.indices, [](auto i, auto j) { return j != i + 1; });
+  if (piece == 0 || end == w.indices.end() || never_written(w).empty()) return "";
+  std::vector<std::uint64_t> between;
+  for (std::uint64_t i = 0; i < n; ++i)
+    if (i % (*end + 1) >= piece) between.push_back(i);
+  return text_if(
+      std::ranges::equal(between, w.indices),
+      "of every {} elements only the first {} right; the others hold 0xA5 in every byte, as memory does that "
+      "was never written: does the next thread or block go on right behind these, or {} further on?",
+      *end + 1, piece == 1 ? "one is" : fmt::format("{} are", piece), *end + 1);
 }
 
 std::string half_written(const Wrong& w) {
-  if (bytes_of(w.dtype) != 8 || !is_integer(w.dtype)) return "";
+  if (bytes_of(w.dtype) != 8 || w.dtype == DType::f64) return "";
   const bool half = w.all_of_pairs([](const std::byte* expected, const std::byte* got) {
-    return std::memcmp(expected, got, 4) == 0 && is_filling(got + 4, got + 8);
+    return std::memcmp(expected, got, 4) == 0 && is_filling(got + 4, 4);
   });
-  return half ? "only the lower 32 of 64 bits were written (the upper ones hold the harness's filling, the "
-                "byte 0xA5): store a 64-bit value"
-              : "";
+  return text_if(half,
+                 "only the lower 32 of 64 bits were written (the upper ones hold the harness's filling, the "
+                 "byte 0xA5): store a 64-bit value");
 }
 
 std::string narrowed(const Wrong& w) {
-  if (bytes_of(w.dtype) != 8 || !is_integer(w.dtype)) return "";
+  if (bytes_of(w.dtype) != 8 || w.dtype == DType::f64) return "";
   const bool narrow = w.all_of_pairs([](const std::byte* expected, const std::byte* got) {
     const auto low = element<std::int32_t>(expected);
     const auto value = element<std::int64_t>(got);
     return value == low || value == static_cast<std::int64_t>(static_cast<std::uint32_t>(low));
   });
-  return narrow ? "the upper 32 bits are lost: the value overflowed a 32-bit variable, and a 64-bit one is "
-                  "needed"
-                : "";
+  return text_if(
+      narrow,
+      "the upper 32 bits are lost: the value overflowed a 32-bit variable, and a 64-bit one is needed");
 }
 
 std::string went_through_float(const Wrong& w) {
@@ -139,21 +141,23 @@ std::string went_through_float(const Wrong& w) {
     return value != 0 && static_cast<double>(static_cast<float>(value)) == value &&
            value != std::nearbyint(value);
   });
-  return narrow ? "the value has the digits of a float only: a double went through a variable of type float"
-                : "";
+  return text_if(narrow,
+                 "the value has the digits of a float only: a double went through a variable of type float");
 }
 
 std::string partly_unwritten(const Wrong& w) {
-  const auto n =
-      std::ranges::count_if(w.indices, [&](std::uint64_t i) { return is_poison(w.dtype, w.at(w.got, i)); });
-  if (n == 0 || bytes_of(w.dtype) < 4 || static_cast<std::size_t>(n) == w.indices.size()) return "";
-  return fmt::format("{} of the wrong elements {} never written (the harness's filling, the byte 0xA5)", n,
-                     n == 1 ? "was" : "were");
+  const auto n = std::ranges::count_if(
+      w.indices, [&](std::uint64_t i) { return is_filling(w.at(w.got, i), bytes_of(w.dtype)); });
+  return text_if(n != 0 && bytes_of(w.dtype) >= 4 && static_cast<std::size_t>(n) != w.indices.size(),
+                 "{} of the wrong elements {} never written (the harness's filling, the byte 0xA5)", n,
+                 n == 1 ? "was" : "were");
 }
 
 // Rules for the outputs of any lab.
 constexpr Rule<Wrong> kRules[] = {
-    {"never_written", never_written},
+    {"written_in_pieces", written_in_pieces},
+    {"never_written",
+     [](const Wrong& w) { return written_in_pieces(w).empty() ? never_written(w) : std::string(); }},
     {"half_written", half_written},
     {"narrowed", narrowed},
     {"went_through_float", went_through_float},
@@ -179,6 +183,19 @@ Mismatch describe(const BufferSpec& spec, std::span<const std::uint64_t> wrong, 
   mismatch.pattern = describe_pattern(wrong, spec.count);
   diagnose<Wrong>(mismatch, kRules, {spec.dtype, wrong, got, expected});
   return mismatch;
+}
+
+std::optional<Mismatch> compare_bytes(const BufferSpec& spec, std::span<const std::byte> expected,
+                                      std::span<const std::byte> got, auto print) {
+  if (std::ranges::equal(expected, got)) return std::nullopt;
+  const std::size_t size = bytes_of(spec.dtype);
+  std::vector<std::uint64_t> wrong;
+  for (std::uint64_t i = 0; i < spec.count; ++i)
+    if (std::memcmp(expected.data() + i * size, got.data() + i * size, size) != 0) wrong.push_back(i);
+  if (wrong.empty()) return std::nullopt;
+  return describe(
+      spec, wrong, [&](std::uint64_t i) { return print(expected.data() + i * size); },
+      [&](std::uint64_t i) { return print(got.data() + i * size); }, expected, got);
 }
 
 }  // namespace
@@ -215,23 +232,6 @@ double product_error_bound(DType dtype, std::uint64_t n, double product) {
   return n < 2 ? 0 : gamma(dtype, static_cast<double>(n - 1)) * std::abs(product);
 }
 
-namespace {
-
-std::optional<Mismatch> compare_bytes(const BufferSpec& spec, std::span<const std::byte> expected,
-                                      std::span<const std::byte> got, auto print) {
-  if (std::ranges::equal(expected, got)) return std::nullopt;
-  const std::size_t size = bytes_of(spec.dtype);
-  std::vector<std::uint64_t> wrong;
-  for (std::uint64_t i = 0; i < spec.count; ++i)
-    if (std::memcmp(expected.data() + i * size, got.data() + i * size, size) != 0) wrong.push_back(i);
-  if (wrong.empty()) return std::nullopt;
-  return describe(
-      spec, wrong, [&](std::uint64_t i) { return print(expected.data() + i * size); },
-      [&](std::uint64_t i) { return print(got.data() + i * size); }, expected, got);
-}
-
-}  // namespace
-
 std::optional<Mismatch> compare_integers(const BufferSpec& spec, std::span<const std::byte> expected,
                                          std::span<const std::byte> got) {
   return compare_bytes(spec, expected, got,
@@ -248,7 +248,8 @@ std::optional<Mismatch> compare_floats(const BufferSpec& spec, std::span<const E
   const std::size_t size = bytes_of(spec.dtype);
   std::vector<std::uint64_t> wrong;
   for (std::uint64_t i = 0; i < spec.count; ++i)
-    if (!float_is_right(spec.dtype, expected[i], float_element(spec.dtype, got.data() + i * size)))
+    if (!float_is_right(spec.dtype, expected[i],
+                        static_cast<double>(number(spec.dtype, got.data() + i * size))))
       wrong.push_back(i);
   if (wrong.empty()) return std::nullopt;
   return describe(
@@ -274,10 +275,8 @@ std::string describe_pattern(std::span<const std::uint64_t> wrong, std::uint64_t
   const std::uint64_t first = wrong.front(), last = wrong.back(), count = wrong.size();
   if (n_total == 1) return "";
   if (count == n_total) return "every element";
-  if (count == 1) {
-    if (first == 0) return "the first element alone";
-    return first == n_total - 1 ? "the last element alone" : "";
-  }
+  if (count == 1)
+    return first == 0 ? "the first element alone" : first == n_total - 1 ? "the last element alone" : "";
   if (last - first + 1 == count) {
     if (last == n_total - 1) return fmt::format("every element from {} on", first);
     if (first == 0) return fmt::format("every element up to {}", last);

@@ -90,6 +90,23 @@ TEST(CompareIntegers, SeesValuesOfUnwrittenMemory) {
   EXPECT_NE(converted->hint().find("never written"), std::string::npos);
 }
 
+TEST(CompareIntegers, SeesPiecesAtARegularDistance) {
+  std::vector<std::int32_t> right(100), got(100);
+  const auto rule_if = [&](auto is_written) {
+    for (int i = 0; i < 100; ++i)
+      right[static_cast<std::size_t>(i)] = i,
+      got[static_cast<std::size_t>(i)] = is_written(i) ? i : -1515870811;
+    return compare_integers({"d_out", DType::i32, 100}, bytes_of_values(right), bytes_of_values(got))
+        ->causes.at(0)
+        .rule;
+  };
+  EXPECT_EQ(rule_if([](int i) { return i % 32 < 8; }), "written_in_pieces");
+  EXPECT_EQ(rule_if([](int i) { return i % 2 == 0; }), "written_in_pieces");
+  EXPECT_EQ(rule_if([](int i) { return i < 8; }), "never_written");
+  EXPECT_EQ(rule_if([](int i) { return i < 8 || (i >= 64 && i < 90); }), "never_written");
+  EXPECT_EQ(rule_if([](int i) { return i % 32 < 8 && i != 65; }), "never_written");
+}
+
 TEST(CompareFloats, SeesADoubleThatWasAFloat) {
   EXPECT_NE(compare_one(DType::f64, {0.1L, 0}, static_cast<double>(0.1f))->hint().find("digits of a float"),
             std::string::npos);

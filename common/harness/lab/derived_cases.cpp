@@ -25,10 +25,9 @@ std::vector<std::uint64_t> lengths_up_to(std::uint64_t most) {
   std::vector<std::uint64_t> lengths;
   for (const std::uint64_t n : {1u, 2u, 3u, 4u, 5u, 6u, 7u, 8u, 9u, 0u})
     if (n <= most) lengths.push_back(n);
-  for (std::uint64_t power = 16; power <= most; power *= 2) {
+  for (std::uint64_t power = 16; power <= most; power *= 2)
     for (const std::uint64_t n : {power - 1, power, power + 1})
       if (n <= most) lengths.push_back(n);
-  }
   if (std::ranges::find(lengths, most) == lengths.end()) lengths.push_back(most);
   return lengths;
 }
@@ -92,10 +91,9 @@ std::vector<Case> variants(const Problem& problem, const Task& task) {
 }
 
 std::optional<Case> aligned(const Case& c) {
-  if (c.misalign == 0) return std::nullopt;
   Case out = c;
   out.misalign = 0;
-  return with_name(std::move(out));
+  return c.misalign == 0 ? std::nullopt : std::optional(with_name(std::move(out)));
 }
 
 std::vector<Case> graded_cases(const Problem& problem, const Task& task, std::uint64_t seed) {

@@ -19,10 +19,9 @@ std::string_view family_of(const Cause& cause) {
 // Keeps the first cause of each family.
 std::vector<Cause> one_of_each(std::span<const Cause> causes) {
   std::vector<Cause> some;
-  for (const Cause& cause : causes) {
+  for (const Cause& cause : causes)
     if (std::ranges::none_of(some, [&](const Cause& other) { return family_of(other) == family_of(cause); }))
       some.push_back(cause);
-  }
   return some;
 }
 
@@ -68,25 +67,20 @@ Best best_of(std::span<const FailedCase> cases) {
 // The signs that all cases have, with the texts of the first case.
 Diagnosis common_signs(std::span<const FailedCase> cases) {
   Diagnosis signs;
-  for (const Cause& sign : cases.front().causes) {
+  for (const Cause& sign : cases.front().causes)
     if (sign.is_sign && std::ranges::all_of(cases, [&](const FailedCase& c) { return find(c, sign.rule); }))
       signs.causes.push_back(sign);
-  }
   return signs;
 }
 
 }  // namespace
 
 std::string describe_causes(std::span<const Cause> causes) {
-  std::vector<Cause> mistakes;
+  std::vector<Cause> mistakes(causes.begin(), causes.end());
+  std::erase_if(mistakes, [](const Cause& cause) { return cause.is_sign; });
   std::vector<std::string> signs;
-  for (const Cause& cause : causes) {
-    if (cause.is_sign) {
-      signs.push_back(cause.text);
-    } else {
-      mistakes.push_back(cause);
-    }
-  }
+  for (const Cause& cause : causes)
+    if (cause.is_sign) signs.push_back(cause.text);
   const std::string text = one_of(mistakes);
   return text.empty() ? fmt::format("{}", fmt::join(signs, "; ")) : text;
 }

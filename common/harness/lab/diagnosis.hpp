@@ -9,6 +9,8 @@
 // Reading order: Rule, causes_of (one case), likely_cause (all failing cases), text_of.
 #pragma once
 
+#include <fmt/format.h>
+
 #include <span>
 #include <string>
 #include <string_view>
@@ -17,6 +19,12 @@
 #include "lab/problem.hpp"
 
 namespace course::lab {
+
+// The formatted text, or "" if it does not hold.
+template <typename... Args>
+std::string text_if(bool holds, fmt::format_string<const Args&...> text, const Args&... args) {
+  return holds ? fmt::format(text, args...) : "";
+}
 
 // Facts: the data that a lab's rules examine. A rule with `is_sign` describes a striking property of the
 // output. It is used only if no mistake explains the case.

@@ -46,6 +46,14 @@ struct Tried {
   }
 };
 
+// The rules that explain the output.
+inline std::set<std::string> rules_of(const Tried& t, std::string_view id = {}) {
+  std::set<std::string> rules;
+  const std::optional<Mismatch> mismatch = t.check(id);
+  for (const Cause& cause : mismatch->causes) rules.insert(cause.rule);
+  return rules;
+}
+
 // Whether the hint holds these words.
 inline testing::AssertionResult says(const Tried& t, std::string_view words, std::string_view id = {}) {
   const std::string hint = t.hint(id);

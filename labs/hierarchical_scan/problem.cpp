@@ -168,9 +168,9 @@ struct Facts {
 template <typename Op>
 std::string zero_for_identity(const Facts<Op>& f) {
   using Value = typename Op::Value;
-  if (!(f.got[f.first] == Value{} && !(f.op.identity() == Value{}))) return "";
-  return fmt::format("0 is not the identity of {}: what has nothing on its left gets op.identity()",
-                     name_of(static_cast<OpId>(f.c.op)));
+  return text_if(f.got[f.first] == Value{} && !(f.op.identity() == Value{}),
+                 "0 is not the identity of {}: what has nothing on its left gets op.identity()",
+                 name_of(static_cast<OpId>(f.c.op)));
 }
 
 template <typename Op>
@@ -178,8 +178,8 @@ std::string other_kind(const Facts<Op>& f) {
   if (std::is_floating_point_v<typename Op::Value>) return "";
   const Kind other = f.kind() == Kind::inclusive ? Kind::exclusive : Kind::inclusive;
   const auto other_scan = right_scan(f.items, other, f.op);
-  if (!std::equal(f.got.begin(), f.got.end(), other_scan.begin())) return "";
-  return fmt::format("this is the {} scan; the {} one was asked for", name_of(other), name_of(f.kind()));
+  return text_if(std::equal(f.got.begin(), f.got.end(), other_scan.begin()),
+                 "this is the {} scan; the {} one was asked for", name_of(other), name_of(f.kind()));
 }
 
 template <typename Op>
@@ -206,19 +206,18 @@ std::string carry_too_late(const auto& f) {
 }
 
 std::string last_tile_on_its_own(const auto& f) {
-  if (!f.starts_again() || !f.is_last_tile()) return "";
-  return fmt::format(
+  return text_if(
+      f.starts_again() && f.is_last_tile(),
       "only the last tile, from element {} on, has no carry: the total of the items left of it is not "
       "combined into it. Is its number left out?",
       f.first);
 }
 
 std::string tile_on_its_own(const auto& f) {
-  if (!f.starts_again() || !f.is_second() || f.has_late_carry(2 * f.first)) return "";
-  return fmt::format(
-      "from element {} on the scan starts again: the total of the items left of the tile is not "
-      "combined into it",
-      f.first);
+  return text_if(f.starts_again() && f.is_second() && !f.has_late_carry(2 * f.first),
+                 "from element {} on the scan starts again: the total of the items left of the tile is not "
+                 "combined into it",
+                 f.first);
 }
 
 std::string wrong_side(const auto& f) {
@@ -227,11 +226,10 @@ std::string wrong_side(const auto& f) {
   // the tile begins one element before the first wrong one.
   const std::uint64_t start = f.kind() == Kind::exclusive && f.first > 0 ? f.first - 1 : f.first;
   const auto prefix = f.fold(0, start);
-  if (!(f.matches(start, [&](auto local) { return f.op(local, prefix); }))) return "";
-  return fmt::format(
-      "from element {} on the prefix is on the wrong side: it must be op(prefix, x), since "
-      "op(x, prefix) is something else for this operator",
-      f.first);
+  return text_if(f.matches(start, [&](auto local) { return f.op(local, prefix); }),
+                 "from element {} on the prefix is on the wrong side: it must be op(prefix, x), since "
+                 "op(x, prefix) is something else for this operator",
+                 f.first);
 }
 
 // The last element of a tile has the prefix of the next one.
@@ -241,8 +239,8 @@ std::string carry_too_early(const auto& f) {
     const auto own = f.fold(0, f.kind() == Kind::inclusive ? next : f.first);
     return n >= 256 && next % n == 0 && f.is_same(f.got[f.first], f.op(f.fold(0, next), own));
   });
-  if (tile == 0) return "";
-  return fmt::format(
+  return text_if(
+      tile != 0,
       "element {0}, the last one of its tile, also has the prefix of the tile that begins at element {1}: "
       "the prefixes are applied one element too early",
       f.first, next);
@@ -253,29 +251,27 @@ std::string own_tile_in_prefix(const auto& f) {
   const auto tile = f.tile([&](auto n) {
     return f.is_first_with_end(n) && f.goes_on_from(f.op(before, f.fold(f.first, f.end_of(n))));
   });
-  if (tile == 0) return "";
-  return fmt::format(
-      "from element {} on the prefix holds items of the tile itself (up to element {}): the "
-      "scan of the sums must be exclusive, and the carry of a look-back begins with op.identity()",
-      f.first, f.end_of(tile) - 1);
+  return text_if(tile != 0,
+                 "from element {} on the prefix holds items of the tile itself (up to element {}): the "
+                 "scan of the sums must be exclusive, and the carry of a look-back begins with op.identity()",
+                 f.first, f.end_of(tile) - 1);
 }
 
 std::string own_sum_for_prefix(const auto& f) {
   if (f.first == 0) return "";  // own_tile_in_prefix says so
   const auto tile =
       f.tile([&](auto n) { return f.is_first_with_end(n) && f.goes_on_from(f.fold(f.first, f.end_of(n))); });
-  if (tile == 0) return "";
-  return fmt::format(
-      "from element {} on the prefix is the tile's own sum (up to element {}): it was not "
-      "scanned, or only after it was used",
-      f.first, f.end_of(tile) - 1);
+  return text_if(tile != 0,
+                 "from element {} on the prefix is the tile's own sum (up to element {}): it was not "
+                 "scanned, or only after it was used",
+                 f.first, f.end_of(tile) - 1);
 }
 
 std::string look_back_stops(const auto& f) {
   const auto tile =
       f.tile([&](auto n) { return n < f.first && f.goes_on_from(f.fold(f.first - n, f.first)); });
-  if (tile == 0) return "";
-  return fmt::format(
+  return text_if(
+      tile != 0,
       "from element {} on only the last {} items before it are counted: what is further left is missing",
       f.first, tile);
 }
@@ -294,8 +290,8 @@ std::string last_items_lost(const auto& f) {
     }
     return false;
   });
-  if (tile == 0) return "";
-  return fmt::format(
+  return text_if(
+      tile != 0,
       "from element {} on the prefix lacks the last {} of every tile before: a tile's total is the "
       "inclusive result of its last item (an exclusive one leaves this item out)",
       f.first, n_lost == 1 ? "item" : fmt::format("{} items", n_lost));
@@ -310,11 +306,10 @@ std::string prefix_twice(const auto& f) {
       if (f.goes_on_from(f.op(f.fold(0, end), before))) return true;
     return false;
   });
-  return tile == 0 ? ""
-                   : fmt::format(
-                         "from element {} on the prefix holds the first items twice: in a look-back nothing "
-                         "must be added after the first prefix that is found",
-                         f.first);
+  return text_if(tile != 0,
+                 "from element {} on the prefix holds the first items twice: in a look-back nothing "
+                 "must be added after the first prefix that is found",
+                 f.first);
 }
 
 // A look back that combines what it finds, nearest tile first, in this order.
@@ -330,11 +325,10 @@ std::string look_back_reversed(const auto& f) {
     }
     return false;
   });
-  if (tile == 0) return "";
-  return fmt::format(
-      "from element {} on the prefix has the tiles before it in reverse order: in a look-back "
-      "what is found further left must be op's first operand",
-      f.first);
+  return text_if(tile != 0,
+                 "from element {} on the prefix has the tiles before it in reverse order: in a look-back "
+                 "what is found further left must be op's first operand",
+                 f.first);
 }
 
 template <typename Op>

@@ -174,6 +174,9 @@ struct Facts {
     }
     return true;
   }
+  std::string if_begins_with(Value prefix, const char* text) const {
+    return scans() && begins_with(prefix) ? fmt::format(fmt::runtime(text), rank) : "";
+  }
   // Of the ranks [begin, end), in their order.
   Value totals(std::size_t begin, std::size_t end) const {
     Value sum = op.identity();
@@ -183,24 +186,11 @@ struct Facts {
 };
 
 std::string own_shard_alone(const auto& f) {
-  if (f.scans()) {
-    if (!f.begins_with(f.op.identity())) return "";
-    return fmt::format("rank {}'s scan starts again: it lacks the totals of the ranks before it", f.rank);
-  }
-  if (!(f.is_telling() && f.inputs.size() > 1 && f.got[0] == f.total(f.rank))) return "";
-  return fmt::format("rank {} has the result of its own shard: the ranks' results were not combined", f.rank);
-}
-
-std::string own_total_in_prefix(const auto& f) {
-  if (!(f.scans() && f.begins_with(f.totals(0, f.rank + 1)))) return "";
-  return fmt::format("rank {}'s prefix contains the total of rank {} itself: it must end before it", f.rank,
-                     f.rank);
-}
-
-std::string later_ranks(const auto& f) {
-  if (!(f.scans() && f.begins_with(f.totals(f.rank + 1, f.inputs.size())))) return "";
-  return fmt::format("rank {}'s prefix contains the totals of the ranks after it, not of those before it",
-                     f.rank);
+  if (f.scans())
+    return f.if_begins_with(f.op.identity(),
+                            "rank {}'s scan starts again: it lacks the totals of the ranks before it");
+  return text_if(f.is_telling() && f.inputs.size() > 1 && f.got[0] == f.total(f.rank),
+                 "rank {} has the result of its own shard: the ranks' results were not combined", f.rank);
 }
 
 template <typename Op>
@@ -208,17 +198,16 @@ std::string ranks_in_another_order(const Facts<Op>& f) {
   if (!f.scans() || f.rank < 2) return "";
   typename Op::Value sum = f.op.identity();
   for (std::size_t r = f.rank; r-- > 0;) sum = f.op(sum, f.total(r));
-  if (!f.begins_with(sum)) return "";
-  return fmt::format("rank {}'s prefix combines the ranks before it in the reverse order", f.rank);
+  return text_if(f.begins_with(sum), "rank {}'s prefix combines the ranks before it in the reverse order",
+                 f.rank);
 }
 
 // One rank has the result of a reduction, and this one has something else.
 std::string result_on_one_rank(const auto& f) {
-  if (!(!f.scans() && f.right_ranks.size() == 1)) return "";
+  if (f.scans() || f.right_ranks.size() != 1) return "";
   return fmt::format(
-      "only rank {} has the result: it must reach all ranks, by ncclAllReduce, or by "
-      "ncclBroadcast with root {}",
-      f.right_ranks[0], f.right_ranks[0]);
+      "only rank {0} has the result: all ranks need it, from ncclAllReduce or ncclBroadcast with root {0}",
+      f.right_ranks[0]);
 }
 
 // All ranks have the same value, which is that of one shard.
@@ -239,16 +228,26 @@ std::string total_of_one_rank(const Facts<Op>& f) {
 template <typename Op>
 std::string zero_for_identity(const Facts<Op>& f) {
   using Value = typename Op::Value;
-  if (!(f.got[f.first] == Value{} && !(f.op.identity() == Value{}))) return "";
-  return fmt::format("0 is not the identity of {}: a rank without items takes part with op.identity()",
-                     name_of(static_cast<OpId>(f.c.op)));
+  return text_if(f.got[f.first] == Value{} && !(f.op.identity() == Value{}),
+                 "0 is not the identity of {}: a rank without items takes part with op.identity()",
+                 name_of(static_cast<OpId>(f.c.op)));
 }
 
 template <typename Op>
 constexpr Rule<Facts<Op>> kRules[] = {
     {"own_shard_alone", own_shard_alone<Facts<Op>>},
-    {"own_total_in_prefix", own_total_in_prefix<Facts<Op>>},
-    {"later_ranks", later_ranks<Facts<Op>>},
+    {"own_total_in_prefix",
+     [](const Facts<Op>& f) {
+       return f.if_begins_with(
+           f.totals(0, f.rank + 1),
+           "rank {0}'s prefix contains the total of rank {0} itself: it must end before it");
+     }},
+    {"later_ranks",
+     [](const Facts<Op>& f) {
+       return f.if_begins_with(
+           f.totals(f.rank + 1, f.inputs.size()),
+           "rank {}'s prefix contains the totals of the ranks after it, not of those before");
+     }},
     {"ranks_in_another_order", ranks_in_another_order<Op>},
     {"result_on_one_rank", result_on_one_rank<Facts<Op>>},
     {"total_of_one_rank", total_of_one_rank<Op>},
@@ -272,22 +271,22 @@ std::vector<Count> counts_of(const Case& c, std::span<const HostBuffer> inputs) 
 
 std::string own_samples_alone(const HistogramFacts& f) {
   const auto own = counts_of(f.c, f.inputs.subspan(f.rank, 1));
-  if (!std::equal(own.begin(), own.end(), f.got.begin())) return "";
-  return fmt::format("rank {} has the counts of its own shard: the ranks' counts were not added up", f.rank);
+  return text_if(std::equal(own.begin(), own.end(), f.got.begin()),
+                 "rank {} has the counts of its own shard: the ranks' counts were not added up", f.rank);
 }
 
 std::string own_slice_alone(const HistogramFacts& f) {
   const std::size_t slice = f.right.size() / f.inputs.size(), first = f.rank * slice;
   if (f.inputs.size() < 2) return "";
-  std::size_t n_wrong_within = 0, n_wrong = 0;
+  std::size_t n_wrong = 0;
   for (std::size_t b = 0; b < f.right.size(); ++b) {
     if (f.got[b] == f.right[b]) continue;
+    if (b >= first && b < first + slice) return "";
     ++n_wrong;
-    if (b >= first && b < first + slice) ++n_wrong_within;
   }
-  if (!(n_wrong > 0 && n_wrong_within == 0)) return "";
-  return fmt::format("rank {} has the right counts in its own slice of the bins, not in those of the others",
-                     f.rank);
+  return text_if(n_wrong > 0,
+                 "rank {} has the right counts in its own slice of the bins, not in those of the others",
+                 f.rank);
 }
 
 constexpr Rule<HistogramFacts> kHistogramRules[] = {
@@ -321,20 +320,20 @@ std::vector<Key> sorted_keys(std::span<const HostBuffer> buffers) {
 
 std::string own_keys_alone(const SortFacts& f) {
   const auto own = sorted_keys(f.inputs.subspan(f.rank, 1));
-  if (!std::equal(own.begin(), own.end(), f.got.begin())) return "";
-  return fmt::format("rank {} has its own keys, sorted: the ranks exchanged nothing", f.rank);
+  return text_if(std::equal(own.begin(), own.end(), f.got.begin()),
+                 "rank {} has its own keys, sorted: the ranks exchanged nothing", f.rank);
 }
 
 std::string not_merged(const SortFacts& f) {
   const auto keys = sorted_keys(f.outputs.subspan(f.rank, 1));
-  if (!std::equal(keys.begin(), keys.end(), f.right.begin())) return "";
-  return fmt::format("rank {} has the right keys, but not in ascending order", f.rank);
+  return text_if(std::equal(keys.begin(), keys.end(), f.right.begin()),
+                 "rank {} has the right keys, but not in ascending order", f.rank);
 }
 
 std::string other_keys(const SortFacts& f) {
-  return sorted_keys(f.inputs) != sorted_keys(f.outputs) ? "all ranks together have other keys than those of "
-                                                           "the input: some are lost, others occur too often"
-                                                         : "";
+  return text_if(sorted_keys(f.inputs) != sorted_keys(f.outputs),
+                 "all ranks together have other keys than those of "
+                 "the input: some are lost, others occur too often");
 }
 
 // The rank lacks its first keys: those that equal the splitter are before the boundary.
@@ -352,11 +351,10 @@ std::string equal_keys_before_boundary(const SortFacts& f) {
   std::vector<Key> keys(f.right.size());
   std::memset(keys.data(), std::to_integer<int>(kPoison), keys.size() * sizeof(Key));
   for (std::size_t i = 0; i < std::min(end - first, keys.size()); ++i) keys[i] = f.sorted[first + i];
-  if (!(first > f.first && std::equal(keys.begin(), keys.end(), f.got.begin()))) return "";
-  return fmt::format(
-      "all keys equal to the splitter have gone to the ranks before rank {}, which have "
-      "no space for them: only as many as fit go there, the others to rank {}",
-      f.rank, f.rank);
+  return text_if(first > f.first && std::equal(keys.begin(), keys.end(), f.got.begin()),
+                 "all keys equal to the splitter have gone to the ranks before rank {}, which have "
+                 "no space for them: only as many as fit go there, the others to rank {}",
+                 f.rank, f.rank);
 }
 
 constexpr Rule<SortFacts> kSortRules[] = {

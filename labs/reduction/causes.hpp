@@ -40,6 +40,7 @@ struct Facts {
   Expected expected;
 
   OpId id() const { return static_cast<OpId>(c.op); }
+  bool is_sum() const { return id() == OpId::sum || id() == OpId::mean; }
   // Number of items before the first whole vector of 16 bytes.
   std::size_t n_head() const {
     return std::min<std::size_t>(items.size(), (16 - c.misalign % 16) % 16 / sizeof(T));
@@ -63,30 +64,29 @@ struct Facts {
 
 std::string no_item(const auto& f) {
   // Of no items, the identity is right, except for op.finish.
-  if (!(f.c.n > 0 && f.got == f.op.identity())) return "";
-  return fmt::format("{} is the identity: no item was combined into the result", f.got);
+  return text_if(f.c.n > 0 && f.got == f.op.identity(),
+                 "{} is the identity: no item was combined into the result", f.got);
 }
 
 template <typename F>
 std::string zero_for_identity(const F& f) {
   using Value = typename F::Value;
-  if (!(f.got == Value{0} && f.op.identity() != Value{0} && f.expected.value != 0)) return "";
-  return fmt::format("0 is not the identity of {0}: fill the places that have no item with op.identity()",
-                     name_of(f.id()));
+  return text_if(f.got == Value{0} && f.op.identity() != Value{0} && f.expected.value != 0,
+                 "0 is not the identity of {0}: fill the places that have no item with op.identity()",
+                 name_of(f.id()));
 }
 
 std::string finish_forgotten(const auto& f) {
   if (f.id() != OpId::mean) return "";
   const bool total = f.c.n == 0 ? f.got == f.op.identity()
                                 : f.c.n > 1 && f.is(f.expected.value * static_cast<long double>(f.c.n));
-  return total ? "this is the total: op.finish was not applied to it" : "";
+  return text_if(total, "this is the total: op.finish was not applied to it");
 }
 
 std::string finished_twice(const auto& f) {
-  return f.id() == OpId::mean && f.c.n > 1 && f.expected.value != 0 &&
-                 f.is(f.expected.value / static_cast<long double>(f.c.n))
-             ? "op.finish was applied twice: only the last launch's result gets it"
-             : "";
+  return text_if(f.id() == OpId::mean && f.c.n > 1 && f.expected.value != 0 &&
+                     f.is(f.expected.value / static_cast<long double>(f.c.n)),
+                 "op.finish was applied twice: only the last launch's result gets it");
 }
 
 template <typename T, typename Op>
@@ -105,8 +105,7 @@ std::string sum_in_32_bits(const Facts<T, Op>& f) {
 template <typename F>
 bool has_telling_items(const F& f) {
   if (f.c.n == 0 || f.c.n > (1 << 16) || f.c.pattern != Pattern::random) return false;
-  return f.has_telling_integers() ||
-         (std::is_floating_point_v<typename F::Value> && (f.id() == OpId::sum || f.id() == OpId::mean));
+  return f.has_telling_integers() || (std::is_floating_point_v<typename F::Value> && f.is_sum());
 }
 
 template <typename F>
@@ -119,7 +118,7 @@ bool explains(const F& f, typename F::Value value) {
 template <typename T, typename Op>
 std::string added_instead_of_op(const Facts<T, Op>& f) {
   using Value = typename Op::Value;
-  if (f.id() == OpId::sum || f.id() == OpId::mean) return "";
+  if (f.is_sum()) return "";
   // If the block size is a power of two, its last positions hold identities, level by level, and these are
   // combined, too.
   for (std::uint64_t block = 16; block <= 4096; block *= 2) {
@@ -202,8 +201,7 @@ std::string one_side_twice(const F& f) {
       }
       return values[0];
     });
-    const bool is_sum = f.id() == OpId::sum || f.id() == OpId::mean;
-    if ((is_sum ? has_telling_items(f) : value != Value{}) && explains(f, value))
+    if ((f.is_sum() ? has_telling_items(f) : value != Value{}) && explains(f, value))
       return "in every round of the tree, the thread's own value is combined twice, as in x += op(x, y): a "
              "round is x = op(x, y)";
   }
@@ -215,8 +213,7 @@ std::string one_side_twice(const F& f) {
 template <typename F>
 std::string end_in_every_share(const F& f) {
   using Value = typename F::Value;
-  const bool is_sum = f.id() == OpId::sum || f.id() == OpId::mean;
-  if (!f.has_telling_integers() && !(is_sum && f.c.pattern == Pattern::random)) return "";
+  if (!f.has_telling_integers() && !(f.is_sum() && f.c.pattern == Pattern::random)) return "";
   // Of floats, with their tolerance, only few.
   constexpr std::size_t kMost = std::is_integral_v<Value> ? 31 : 3,
                         kThreads = std::is_integral_v<Value> ? 1 << 16 : 1 << 10;
@@ -262,9 +259,10 @@ std::string lane_0_combined_itself(const auto& f) {
     for (int k = 0; k < 5; ++k) of_lane = f.op(of_lane, of_lane);
     return of_lane;
   });
-  if (block == 0) return "";
-  return "lane 0 has combined its own value with itself five times: it must get the values of the lanes "
-         "above it, with __shfl_down_sync and offsets 16, 8, 4, 2 and 1";
+  return text_if(
+      block != 0,
+      "lane 0 has combined its own value with itself five times: it must get the values of the lanes "
+      "above it, with __shfl_down_sync and offsets 16, 8, 4, 2 and 1");
 }
 
 // The index lacks blockIdx: every block of a launch has the result of the first one.
@@ -275,8 +273,8 @@ std::string first_block_repeated(const auto& f) {
         if (first == 0) of_first = tree(values, 1, [&](auto a, auto b, std::size_t) { return f.op(a, b); });
         return of_first;
       });
-  if (block == 0) return "";
-  return fmt::format(
+  return text_if(
+      block != 0,
       "every block reduced the first {} items: the index of a thread's item must contain blockIdx.x", block);
 }
 
@@ -318,22 +316,20 @@ std::string stride_of_a_block(const F& f) {
 
 // Whether `got` is the result of the items from `first` to `last` alone.
 bool is_of_items(const auto& f, std::size_t first, std::size_t last) {
-  const bool is_sum = f.id() == OpId::sum || f.id() == OpId::mean;
-  if (f.c.n > 1 && !f.has_telling_integers() && !(is_sum && f.c.pattern == Pattern::random)) return false;
+  if (f.c.n > 1 && !f.has_telling_integers() && !(f.is_sum() && f.c.pattern == Pattern::random)) return false;
   return explains(f, f.op.finish(fold_one_thread(f.items.subspan(first, last - first), f.op)));
 }
 
 // A guard such as gid + 1 < n. (Of one item, that leaves the identity.)
 std::string last_item_lost(const auto& f) {
-  return f.c.n > 0 && is_of_items(f, 0, f.c.n - 1)
-             ? fmt::format("the last item, d_in[{}], was left out", f.c.n - 1)
-             : "";
+  return text_if(f.c.n > 0 && is_of_items(f, 0, f.c.n - 1), "the last item, d_in[{}], was left out",
+                 f.c.n - 1);
 }
 
 std::string head_left_out(const auto& f) {
   const std::size_t head = f.n_head();
-  if (head == 0 || !is_of_items(f, head, f.c.n)) return "";
-  return fmt::format(
+  return text_if(
+      head != 0 && is_of_items(f, head, f.c.n),
       "no thread has read the first {}: d_in is not at a multiple of 16 bytes here, and what comes before "
       "the first whole vector must be combined, too",
       head == 1 ? "item" : fmt::format("{} items", head));
@@ -395,7 +391,7 @@ template <typename T, typename Op>
 std::string one_by_one(const Facts<T, Op>& f) {
   using Value = typename Op::Value;
   if constexpr (std::is_floating_point_v<Value>) {
-    if (f.id() != OpId::sum && f.id() != OpId::mean) return "";
+    if (!f.is_sum()) return "";
     const Value serial = f.op.finish(fold_one_thread(f.items, f.op));
     const auto error = static_cast<long double>(f.got) - f.expected.value;
     const auto serial_error = static_cast<long double>(serial) - f.expected.value;

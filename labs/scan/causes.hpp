@@ -121,10 +121,10 @@ std::string other_kind(const auto& f) {
     if (f.exclusive() && f.gives(results))
       return "but for a row's first result, this is the inclusive scan: each result includes its own item, "
              "which the exclusive one leaves out";
-    return f.exclusive() && !f.has_heads() && f.gives(unmoved)
-               ? "the items were not moved: in an exclusive scan, op.identity() stands before a row's first "
-                 "item, not in its place, and position i begins with item i - 1"
-               : "";
+    return text_if(
+        f.exclusive() && !f.has_heads() && f.gives(unmoved),
+        "the items were not moved: in an exclusive scan, op.identity() stands before a row's first "
+        "item, not in its place, and position i begins with item i - 1");
   }
   return f.exclusive()
              ? "this is the inclusive scan; the exclusive one was asked for: a row's first result is "
@@ -135,14 +135,14 @@ std::string other_kind(const auto& f) {
 
 template <typename Op>
 std::string swapped_operands(const Facts<Op>& f) {
-  if (!(kIsMap<typename Op::Value> && f.gives(f.c, f.inputs, Swapped<Op>{f.op}))) return "";
-  return "op's operands are swapped: the items further left must be op's first operand, as not every "
-         "operator is commutative";
+  return text_if(kIsMap<typename Op::Value> && f.gives(f.c, f.inputs, Swapped<Op>{f.op}),
+                 "op's operands are swapped: the items further left must be op's first operand, as not every "
+                 "operator is commutative");
 }
 
 std::string heads_ignored(const auto& f) {
-  if (!(f.has_heads() && f.gives(f.c, f.inputs.first(1), f.op))) return "";
-  return fmt::format(
+  return text_if(
+      f.has_heads() && f.gives(f.c, f.inputs.first(1), f.op),
       "the segment heads are ignored: from element {} on, the results continue the segment before it",
       f.first());
 }
@@ -167,22 +167,19 @@ std::vector<typename Op::Value> windowed(const Facts<Op>& f, std::size_t border,
 }
 constexpr std::size_t kMostCombined = std::size_t{1} << 24;
 
-template <typename Op>
-std::string rows_joined(const Facts<Op>& f) {
+std::string rows_joined(const auto& f) {
   if (f.c.n <= f.row_length() || f.has_heads()) return "";
   // All items, moved right as one row or row by row; or as many as the rounds of a row reach.
   bool fits = f.gives(f.with(kRowLengthParam, static_cast<std::int64_t>(f.c.n)), f.inputs, f.op);
   for (const std::size_t window : {static_cast<std::size_t>(f.c.n), std::bit_ceil(f.row_length())})
     fits =
         fits || ((window == f.c.n || f.c.n * window <= kMostCombined) && f.gives(windowed(f, f.c.n, window)));
-  if (fits)
-    return "results combine items of the row before: each row must start again, so what counts is the "
-           "position in the row";
-  return "";
+  return text_if(fits,
+                 "results combine items of the row before: each row must start again, so what counts is the "
+                 "position in the row");
 }
 
-template <typename Op>
-std::string rounds_missing(const Facts<Op>& f) {
+std::string rounds_missing(const auto& f) {
   if (f.has_heads() || is_blelloch(f.rung)) return "";
   for (std::size_t window = 1; window < f.row_length() && f.c.n * window <= kMostCombined; window *= 2)
     if (f.gives(windowed(f, f.row_length(), window)))
@@ -196,9 +193,8 @@ std::string rounds_missing(const Facts<Op>& f) {
 std::string no_item(const auto& f) {
   if (f.c.n < 2) return "";
   if (!f.exclusive())  // otherwise a round is missing
-    return is_blelloch(f.rung) && f.gives({f.in().begin(), f.in().end()})
-               ? "every result is its own item alone: no item before it was combined into it"
-               : "";
+    return text_if(is_blelloch(f.rung) && f.gives({f.in().begin(), f.in().end()}),
+                   "every result is its own item alone: no item before it was combined into it");
   if (!f.gives(std::vector(f.c.n, f.op.identity()))) return "";
   return is_blelloch(f.rung)
              ? "every result is the identity: no item was combined into it, or what was combined was "
@@ -207,16 +203,12 @@ std::string no_item(const auto& f) {
 }
 
 // In the round of its offset, the thread with this number takes no part: > instead of >=.
-template <typename Op>
-std::string first_item_lost(const Facts<Op>& f) {
+std::string first_item_lost(const auto& f) {
   if (f.has_heads() || f.c.n < 2) return "";
-  std::vector<typename Op::Value> other(f.c.n);
+  auto other = f.right;
   rows_one_thread(f.c.n, f.row_length(), [&](std::size_t first, std::size_t length) {
-    const std::size_t keep = std::min<std::size_t>(length, f.exclusive() ? 2 : 1);  // they are right
-    std::copy_n(f.right.begin() + static_cast<std::ptrdiff_t>(first), keep,
-                other.begin() + static_cast<std::ptrdiff_t>(first));
     auto sum = f.op.identity();
-    for (std::size_t i = first + keep; i < first + length; ++i)
+    for (std::size_t i = first + (f.exclusive() ? 2 : 1); i < first + length; ++i)
       other[i] = sum = f.op(sum, f.in()[i - (f.exclusive() ? 1 : 0)]);
   });
   if (!f.gives(other)) return "";
@@ -233,7 +225,8 @@ std::string first_item_kept(const auto& f) {
     other[i] = f.in()[i];
     tells = tells || !(other[i] == std::remove_cvref_t<decltype(other[i])>{});
   }
-  return tells && f.gives(other) ? "a row's first exclusive result is op.identity(), not its first item" : "";
+  return text_if(tells && f.gives(other),
+                 "a row's first exclusive result is op.identity(), not its first item");
 }
 
 // Shuffles of a warp without a check of the lane: __shfl_up_sync returns their own value to lanes below the
@@ -275,27 +268,25 @@ std::string lane_combined_itself(const Facts<Op>& f) {
       f.first() < start + n && !is_same(lanes[f.first() - start], f.right[f.first()]) &&
       std::equal(lanes.begin(), lanes.end(), f.got.begin() + static_cast<std::ptrdiff_t>(start),
                  is_same<typename Op::Value>);
-  return itself ? "lanes below the shuffle's offset combine their own value twice: __shfl_up_sync gives them "
-                  "their own value back, so only lanes from `offset` on may combine"
-                : "";
+  return text_if(itself,
+                 "lanes below the shuffle's offset combine their own value twice: __shfl_up_sync gives them "
+                 "their own value back, so only lanes from `offset` on may combine");
 }
 
 // The row is scanned in pieces; a new piece begins at the first wrong result.
-template <typename Op>
-std::string pieces_on_their_own(const Facts<Op>& f) {
+std::string pieces_on_their_own(const auto& f) {
   // A few items at the end show no piece of many.
   if (f.position() < 2 || 4 * f.mismatch.n_wrong < f.position()) return "";
-  std::vector<typename Op::Value> other(f.c.n);
+  auto other = f.right;
   rows_one_thread(f.c.n, f.row_length(), [&](std::size_t first, std::size_t length) {
     rows_one_thread(length, f.position(), [&](std::size_t at, std::size_t k) {
       scan_row(f.in().data() + first + at, k, f.op, kind_of(f.c), other.data() + first + at);
     });
   });
-  return f.gives(other) ? fmt::format(
-                              "every {} items of a row are scanned on their own: the total of the items "
-                              "before them is not combined into their results",
-                              f.position())
-                        : "";
+  return text_if(f.gives(other),
+                 "every {} items of a row are scanned on their own: the total of the items "
+                 "before them is not combined into their results",
+                 f.position());
 }
 
 // If the root was not set to the identity, every result includes the row's total.
@@ -401,8 +392,7 @@ std::vector<typename Op::Value> swept(const Facts<Op>& f, std::size_t leaves, st
   return other;
 }
 
-template <typename Op>
-std::string left_child_keeps_its_sum(const Facts<Op>& f) {
+std::string left_child_keeps_its_sum(const auto& f) {
   if (!is_blelloch(f.rung) || f.row_length() > (std::size_t{1} << 16)) return "";
   for (const std::size_t leaves :
        {std::bit_ceil(f.row_length()), std::bit_ceil(std::min<std::size_t>(f.row_length(), f.c.n))})
@@ -414,8 +404,7 @@ std::string left_child_keeps_its_sum(const Facts<Op>& f) {
 
 // As many threads as a row has items, where that is no power of two: with a tree of so many leaves, or with a
 // larger one whose last positions have no thread.
-template <typename Op>
-std::string no_power_of_two(const Facts<Op>& f) {
+std::string no_power_of_two(const auto& f) {
   const std::size_t items = f.row_length(), leaves = std::bit_ceil(items);
   if (!is_blelloch(f.rung) || items > (std::size_t{1} << 16) || leaves == items) return "";
   if (f.gives(swept(f, items, items, false)))
@@ -423,12 +412,11 @@ std::string no_power_of_two(const Facts<Op>& f) {
         "the tree has {} leaves, as many as a row has items: the sweeps need a power of two, so launch "
         "leaves_for(row_length) threads",
         items);
-  if (f.gives(swept(f, leaves, items, false)))
-    return fmt::format(
-        "the tree has {} leaves, but a block only {} threads, as many as a row has items: no thread works at "
-        "the last positions, among them the root. Launch leaves_for(row_length) threads",
-        leaves, items);
-  return "";
+  return text_if(
+      f.gives(swept(f, leaves, items, false)),
+      "the tree has {} leaves, but a block only {} threads, as many as a row has items: no thread works at "
+      "the last positions, among them the root. Launch leaves_for(row_length) threads",
+      leaves, items);
 }
 
 // --- Weaker evidence: rules that look at the first wrong result only.
@@ -447,9 +435,8 @@ std::string zero_for_identity(const Facts<Op>& f) {
     if (!holds) return "";
     telling = true;
   }
-  if (!telling) return "";
-  return fmt::format("0 is not the identity of {}: use op.identity() where there is no item",
-                     name_of(static_cast<OpId>(f.c.op)));
+  return text_if(telling, "0 is not the identity of {}: use op.identity() where there is no item",
+                 name_of(static_cast<OpId>(f.c.op)));
 }
 
 // A segmented scan whose combined flags forget the head of the left operand: an exclusive result begins at
@@ -478,7 +465,7 @@ std::string head_forgotten(const Facts<Op>& f) {
 std::string first_of_segment(const auto& f) {
   const bool head = f.has_heads() && f.exclusive() && f.position() > 0 &&
                     static_cast<std::uint8_t>(f.inputs[1].bytes[f.first()]) != 0;
-  return head ? "a segment's first exclusive result is op.identity()" : "";
+  return text_if(head, "a segment's first exclusive result is op.identity()");
 }
 
 // The scale of a composed map is the product of all scales, in whatever order.
@@ -498,12 +485,12 @@ constexpr Rule<Facts<Op>> kRules[] = {
     {"other_kind", other_kind<Facts<Op>>},
     {"swapped_operands", swapped_operands<Op>},
     {"heads_ignored", heads_ignored<Facts<Op>>},
-    {"rows_joined", rows_joined<Op>},
-    {"rounds_missing", rounds_missing<Op>},
+    {"rows_joined", rows_joined<Facts<Op>>},
+    {"rounds_missing", rounds_missing<Facts<Op>>},
     {"no_item", no_item<Facts<Op>>},
     {"added_instead_of_op", added_instead_of_op<Op>},
     {"lane_combined_itself", lane_combined_itself<Op>},
-    {"pieces_on_their_own", pieces_on_their_own<Op>},
+    {"pieces_on_their_own", pieces_on_their_own<Facts<Op>>},
     {"root_not_identity", root_not_identity<Facts<Op>>},
     {"own_part_in_prefix", wrong_prefix<Prefix::with_own, Op>},
     {"lane_0_of_first_warp", wrong_prefix<Prefix::with_own_at_lane_0, Op>},
@@ -511,9 +498,9 @@ constexpr Rule<Facts<Op>> kRules[] = {
     {"total_without_last_lane", wrong_prefix<Prefix::without_last_lanes, Op>},
     {"prefix_alone", wrong_prefix<Prefix::alone, Op>},
     {"first_item_kept", first_item_kept<Facts<Op>>},
-    {"first_item_lost", first_item_lost<Op>},
-    {"left_child_keeps_its_sum", left_child_keeps_its_sum<Op>},
-    {"no_power_of_two", no_power_of_two<Op>},
+    {"first_item_lost", first_item_lost<Facts<Op>>},
+    {"left_child_keeps_its_sum", left_child_keeps_its_sum<Facts<Op>>},
+    {"no_power_of_two", no_power_of_two<Facts<Op>>},
     {"zero_for_identity", zero_for_identity<Op>},
     {"head_forgotten", head_forgotten<Op>},
     {"first_of_segment", first_of_segment<Facts<Op>>, true},

@@ -9,6 +9,7 @@
 #include <cmath>
 #include <functional>
 #include <numeric>
+#include <utility>
 #include <vector>
 
 #include "histogram/baseline.hpp"
@@ -80,16 +81,29 @@ struct Facts {
   }
 };
 
-inline std::string in_a_bin(const Facts& f, Count how_many, const char* text) {
-  const std::string where = f.where(how_many);
-  return where.empty() ? "" : fmt::format(fmt::runtime(text), where);
+// Samples of no bin that were counted in the first or the last one.
+struct Moved {
+  const char* text;
+  Count (*how_many)(const Facts&);
+};
+constexpr Moved kMoved[] = {
+    {"samples equal to the upper end were counted in the {} bin: a bin ends before its upper edge",
+     [](const Facts& f) { return f.outside.at_end; }},
+    {"NaNs were counted in the {} bin: every comparison with a NaN is false",
+     [](const Facts& f) { return f.outside.not_a_number; }},
+    {"samples below the first bin were counted in the {} one",
+     [](const Facts& f) { return f.outside.below; }},
+    {"samples from the upper end on were counted in the {} bin",
+     [](const Facts& f) { return f.outside.above == 0 ? 0 : f.outside.above + f.outside.at_end; }},
+    {"all samples that lie in no bin were counted in the {} bin: they belong into d_counts[n_bins]",
+     [](const Facts& f) { return f.right[f.n_bins()]; }},
+};
+template <std::size_t kWhich>
+std::string in_a_bin(const Facts& f) {
+  const std::string where = f.where(kMoved[kWhich].how_many(f));
+  return where.empty() ? "" : fmt::format(fmt::runtime(kMoved[kWhich].text), where);
 }
 
-inline std::string end_in_a_bin(const Facts& f) {
-  return in_a_bin(
-      f, f.outside.at_end,
-      "samples equal to the upper end were counted in the {} bin: a bin ends before its upper edge");
-}
 inline std::string start_in_no_bin(const Facts& f) {
   for (const Count end : {Count{0}, f.outside.at_end}) {
     std::vector<Count> counts(f.right.begin(), f.right.end());
@@ -104,62 +118,39 @@ inline std::string start_in_no_bin(const Facts& f) {
   return "";
 }
 inline std::string all_in_no_bin(const Facts& f) {
-  return f.got[f.n_bins()] == f.n && f.right[f.n_bins()] < f.n
-             ? "every sample was counted as one that lies in no bin: are the two ends exchanged in the test?"
-             : "";
+  return text_if(
+      f.got[f.n_bins()] == f.n && f.right[f.n_bins()] < f.n,
+      "every sample was counted as one that lies in no bin: are the two ends exchanged in the test?");
 }
 // A binary search that goes on in the wrong half once does so from then on.
 inline std::string branches_exchanged(const Facts& f) {
   std::vector<Count> counts(f.right.size());
   counts[f.n_bins()] = f.right[f.n_bins()];
   for (std::size_t b = 0; b < f.n_bins(); ++b) counts[b < f.n_bins() / 2 ? f.n_bins() - 1 : 0] += f.right[b];
-  return f.has_several_bins() && !same(counts, f.right) && same(counts, f.got)
-             ? "the samples below the middle edge are all in the last bin, and the others in the first: the "
-               "search goes on in the wrong half"
-             : "";
+  return text_if(
+      f.has_several_bins() && !same(counts, f.right) && same(counts, f.got),
+      "the samples below the middle edge are all in the last bin, and the others in the first: the "
+      "search goes on in the wrong half");
 }
-inline std::string nan_in_a_bin(const Facts& f) {
-  return in_a_bin(f, f.outside.not_a_number,
-                  "NaNs were counted in the {} bin: every comparison with a NaN is false");
-}
-inline std::string below_in_a_bin(const Facts& f) {
-  return in_a_bin(f, f.outside.below, "samples below the first bin were counted in the {} one");
-}
-inline std::string above_in_a_bin(const Facts& f) {
-  return f.outside.above == 0 ? ""
-                              : in_a_bin(f, f.outside.above + f.outside.at_end,
-                                         "samples from the upper end on were counted in the {} bin");
-}
-
-inline std::string all_outside_in_a_bin(const Facts& f) {
-  return in_a_bin(f, f.right[f.n_bins()],
-                  "all samples that lie in no bin were counted in the {} bin: they belong into "
-                  "d_counts[n_bins]");
-}
-
 inline std::string outside_in_a_bin(const Facts& f) {
   const Count some = f.right[f.n_bins()] > f.got[f.n_bins()] ? f.right[f.n_bins()] - f.got[f.n_bins()] : 0;
-  for (const Count known : {f.outside.at_end, f.outside.not_a_number, f.outside.below,
-                            f.outside.above + f.outside.at_end, f.right[f.n_bins()]}) {
-    if (some == known) return "";
-  }
+  if (std::ranges::any_of(kMoved, [&](const Moved& known) { return known.how_many(f) == some; })) return "";
   const std::string where = f.where(some);
-  if (where.empty()) return "";
-  return fmt::format(
-      "of the samples that lie in no bin, {} went to the {} bin{}", some, where,
+  return text_if(
+      !where.empty(), "of the samples that lie in no bin, {} went to the {} bin{}", some, where,
       where == "first" ? " (truncation is not floor: it would take what is just below lo to 0)" : "");
 }
 
 inline std::string outside_dropped(const Facts& f) {
   const bool others_right = same(f.right.first(f.n_bins()), f.got.first(f.n_bins()));
-  if (!(others_right && f.got[f.n_bins()] == 0 && f.right[f.n_bins()] > 0 && total_of(f.got) > 0)) return "";
-  return "samples that lie in no bin were dropped: they belong into d_counts[n_bins]";
+  return text_if(others_right && f.got[f.n_bins()] == 0 && f.right[f.n_bins()] > 0 && total_of(f.got) > 0,
+                 "samples that lie in no bin were dropped: they belong into d_counts[n_bins]");
 }
 
 inline std::string nothing_counted(const Facts& f) {
-  return total_of(f.got) == 0 && f.n > 0 ? "every count is 0: no sample was counted, or the counts were "
-                                           "cleared after the samples were counted"
-                                         : "";
+  return text_if(total_of(f.got) == 0 && f.n > 0,
+                 "every count is 0: no sample was counted, or the counts were "
+                 "cleared after the samples were counted");
 }
 
 // The bins at the end are 0. The count of samples in no bin is not considered; another rule checks it.
@@ -173,21 +164,29 @@ inline std::string bins_left_out(const Facts& f) {
       f.right.begin());
   constexpr std::ptrdiff_t kTelling = 4;  // bins with samples, on either side
   const auto n_counted = [&](Counts counts) { return std::ranges::count_if(counts, counted); };
-  return missing < f.n_bins() && same(f.right.first(n), f.got.first(n)) &&
-                 n_counted(f.got.first(n)) >= kTelling && n_counted(f.right.subspan(n)) >= kTelling
-             ? fmt::format(
-                   "the counts are right up to bin {}, and 0 from bin {} on: the bins from there on were "
-                   "left out",
-                   n - 1, missing)
-             : "";
+  return text_if(missing < f.n_bins() && same(f.right.first(n), f.got.first(n)) &&
+                     n_counted(f.got.first(n)) >= kTelling && n_counted(f.right.subspan(n)) >= kTelling,
+                 "the counts are right up to bin {}, and 0 from bin {} on: the bins from there on were "
+                 "left out",
+                 n - 1, missing);
 }
 
 inline std::string edge_below(const Facts& f) {
   std::vector<Count> counts(f.right.size());
   for (Count i = 0; i < f.n; ++i) ++counts[f.bin_below(i)];
-  return !same(counts, f.right) && same(counts, f.got)
-             ? "samples that equal an edge were counted in the bin below it: a bin begins at its lower edge"
-             : "";
+  return text_if(
+      !same(counts, f.right) && same(counts, f.got),
+      "samples that equal an edge were counted in the bin below it: a bin begins at its lower edge");
+}
+
+// A search with an upper limit that is one too low.
+inline std::string last_bin_never_found(const Facts& f) {
+  std::vector<Count> counts(f.right.begin(), f.right.end());
+  if (f.n_bins() > 1) counts[f.n_bins() - 2] += std::exchange(counts[f.n_bins() - 1], Count{0});
+  return text_if(!same(counts, f.right) && same(counts, f.got),
+                 "the samples of the last bin, {}, were counted in the one before it: the last bin is "
+                 "never found. Is the upper limit of the search, or of the bin's number, one too low?",
+                 f.n_bins() - 1);
 }
 
 // As many samples too many in one bin as the last, partial tile has positions without a sample.
@@ -226,9 +225,32 @@ inline std::string counter_overflowed(const Facts& f) {
 
 inline std::string rest_left_out(const Facts& f) {
   const Count total = total_of(f.got);
-  if (!(total > 0 && total < f.n && f.has_several_bins() && same(f.got, f.counts_of_first(total)))) return "";
-  return fmt::format("these are the counts of the first {} of the {} samples: the rest was left out", total,
-                     f.n);
+  return text_if(total > 0 && total < f.n && f.has_several_bins() && same(f.got, f.counts_of_first(total)),
+                 "these are the counts of the first {} of the {} samples: the rest was left out", total, f.n);
+}
+
+// The threads that count samples advance by more than their own number. Of few samples, only so many were
+// counted as there are such threads.
+inline std::string advances_too_far(const Facts& f) {
+  const Count total = total_of(f.got), most = f.n > 1 << 20 || !f.has_several_bins() ? 0 : f.n;
+  for (Count stride = 64; total < most && stride < std::max<Count>(most, 1025); stride += 32) {
+    const Count turns = f.n / stride, rest = f.n % stride;
+    // The last, partial turn has samples for all of these threads, or for some of them.
+    const Count threads =
+        total % (turns + 1) == 0 ? total / (turns + 1) : (total - std::min(total, rest)) / turns;
+    if (threads % 32 != 0 || threads == 0 || turns * threads + std::min(rest, threads) != total ||
+        (turns == 0 && threads != n_private(f.n, static_cast<std::uint32_t>(f.n_bins()))))
+      continue;
+    std::vector<Count> counts(f.right.size());
+    for (Count i = 0; i < f.n; ++i) counts[f.bin_of(i)] += i % stride < threads ? 1 : 0;
+    if (same(counts, f.got))
+      return fmt::format(
+          "only the first {0} of {1} samples are counted: {0} threads count, so each must advance by {0}, "
+          "not "
+          "by more, such as all threads of the grid",
+          threads, turns == 0 ? fmt::format("the {}", f.n) : fmt::format("every {}", stride));
+  }
+  return "";
 }
 
 // The loop over the samples advances by a block's threads instead of the grid's: each block also counts what
@@ -247,14 +269,12 @@ inline std::string stride_of_a_block(const Facts& f) {
 
 inline std::string too_few(const Facts& f) {
   const Count total = total_of(f.got);
-  if (!(total < f.n)) return "";
-  return fmt::format("the counts add up to {}, {} less than there are samples", total, f.n - total);
+  return text_if(total < f.n, "the counts add up to {}, {} less than there are samples", total, f.n - total);
 }
 
 inline std::string too_many(const Facts& f) {
   const Count total = total_of(f.got);
-  if (total <= f.n) return "";
-  return fmt::format("the counts add up to {}, {} more than there are samples", total, total - f.n);
+  return text_if(total > f.n, "the counts add up to {}, {} more than there are samples", total, total - f.n);
 }
 
 // Every window's counts are added to those of the first window: `first` is missing in the index.
@@ -286,12 +306,10 @@ inline std::string counters_transposed(const Facts& f) {
     ++by_bin[(f.bin_of(i) * threads + i % threads) % n_counters];
   }
   const bool stored = same(by_thread, f.got), fits = stored || same(by_bin, f.got);
-  return !fits || same(f.right, f.got)
-             ? ""
-             : fmt::format(
-                   "the counter of bin b in copy t is {} at b * (number of copies) + t, "
-                   "and {} at t * (n_bins + 1) + b: both must be the same place",
-                   stored ? "read" : "stored", stored ? "stored" : "read");
+  return text_if(fits && !same(f.right, f.got),
+                 "the counter of bin b in copy t is {} at b * (number of copies) + t, "
+                 "and {} at t * (n_bins + 1) + b: both must be the same place",
+                 stored ? "read" : "stored", stored ? "stored" : "read");
 }
 
 inline std::string wrong_bins(const Facts& f) {
@@ -309,27 +327,24 @@ inline std::string wrong_bins(const Facts& f) {
     near = by <= f.right[b] + f.right[std::min(b + 1, n_bins - 1)];
   }
   if (near && crossed <= f.n / 4 + 1)
-    return fmt::format(
-        "nothing is lost, but {} sample{} counted in a neighbouring bin{}", crossed,
-        crossed == 1 ? " was" : "s were",
-        edges.size() > 1 || n_bins < 3
-            ? ""
-            : fmt::format(
-                  ", all at the edge between bins {} and {}{}", edges[0], edges[0] + 1,
-                  edges[0] + 2 == n_bins && f.got[n_bins - 1] == 0 ? ": no sample is in the last bin" : ""));
+    return fmt::format("nothing is lost, but {} sample{} counted in a neighbouring bin{}", crossed,
+                       crossed == 1 ? " was" : "s were",
+                       edges.size() > 1 || n_bins < 3
+                           ? ""
+                           : fmt::format(", all at the edge between bins {} and {}", edges[0], edges[0] + 1));
   return "nothing is lost, but samples were counted in wrong bins";
 }
 
 constexpr Rule<Facts> kRules[] = {
     {"windows_on_top_of_each_other", windows_on_top_of_each_other},
-    {"end_in_a_bin", end_in_a_bin},
+    {"end_in_a_bin", in_a_bin<0>},
     {"start_in_no_bin", start_in_no_bin},
     {"all_in_no_bin", all_in_no_bin},
     {"branches_exchanged", branches_exchanged},
-    {"nan_in_a_bin", nan_in_a_bin},
-    {"below_in_a_bin", below_in_a_bin},
-    {"above_in_a_bin", above_in_a_bin},
-    {"all_outside_in_a_bin", all_outside_in_a_bin},
+    {"nan_in_a_bin", in_a_bin<1>},
+    {"below_in_a_bin", in_a_bin<2>},
+    {"above_in_a_bin", in_a_bin<3>},
+    {"all_outside_in_a_bin", in_a_bin<4>},
     {"outside_in_a_bin", outside_in_a_bin, false,
      "samples that lie in no bin went to the first or the last bin"},
     {"outside_dropped", outside_dropped},
@@ -337,9 +352,11 @@ constexpr Rule<Facts> kRules[] = {
     {"bins_left_out", bins_left_out, false,
      "the counts are right up to a bin, and 0 from there on: the last bins were left out"},
     {"edge_below", edge_below},
+    {"last_bin_never_found", last_bin_never_found},
     {"padding_counted", padding_counted},
     {"counter_overflowed", counter_overflowed},
     {"rest_left_out", rest_left_out},
+    {"advances_too_far", advances_too_far},
     {"stride_of_a_block", stride_of_a_block},
     {"counters_transposed", counters_transposed},
     {"too_few", too_few, true, "the counts add up to less than there are samples"},

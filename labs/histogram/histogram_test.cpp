@@ -243,6 +243,32 @@ TEST(Check, RecognisesAPrefix) {
   EXPECT_EQ(t.hint(), "these are the counts of the first 65000 of the 65536 samples: the rest was left out");
 }
 
+TEST(Check, RecognisesSamplesLeftOutAtARegularDistance) {
+  const auto counted = [](std::string_view name, std::uint64_t stride, std::uint64_t threads) {
+    Tried t = tried(name);
+    const auto samples = t.input<std::int32_t>();
+    const auto bins = even_bins<std::int32_t>(t.c.params);
+    std::ranges::fill(t.output<Count>(), Count{0});
+    for (std::uint64_t i = 0; i < samples.size(); ++i)
+      if (i % stride < threads) ++t.output<Count>()[bin_of(bins, samples[i])];
+    return rules_of(t);
+  };
+  EXPECT_TRUE(counted("even_i32_b256_n65536_random_outside", 512, 256).contains("advances_too_far"));
+  EXPECT_TRUE(counted("even_i32_b16_n2049_random_outside", 256, 32).contains("advances_too_far"));
+  EXPECT_TRUE(counted("even_i32_b16_n255_random_outside", 256, 32).contains("advances_too_far"));
+  EXPECT_FALSE(counted("even_i32_b16_n2049_random_outside", 4096, 32).contains("advances_too_far"));
+  EXPECT_FALSE(counted("even_i32_b16_n2049_random_outside", 256, 33).contains("advances_too_far"));
+}
+
+TEST(Check, RecognisesThatTheLastBinIsNeverFound) {
+  Tried t = tried("even_i32_b16_n4097_random_outside");
+  t.output<Count>()[14] += std::exchange(t.output<Count>()[15], 0);
+  EXPECT_TRUE(rules_of(t).contains("last_bin_never_found"));
+  Tried none = tried("even_i32_b16_n4097_random_outside");
+  none.output<Count>()[14] += 1, none.output<Count>()[15] -= 1;
+  EXPECT_FALSE(rules_of(none).contains("last_bin_never_found"));
+}
+
 TEST(Check, RecognisesANarrowCounter) {
   Tried t = tried("even_u8_b256_n200003_all_equal");
   for (Count& count : t.output<Count>()) count &= 0xffff;

@@ -4,10 +4,12 @@
 #pragma once
 
 #include <algorithm>
+#include <array>
 #include <map>
 #include <numeric>
 #include <set>
 
+#include "lab/diagnosis.hpp"
 #include "lab/problem.hpp"
 #include "radix_sort/suspects.hpp"
 
@@ -133,32 +135,37 @@ class Stores {
                                                 : store.from.empty();
       if (!is_key) others.insert(store.array);
       if (number / rows != pass) continue;
-      if (const auto [smaller, same] = before(store.block * tile, i, tile); smaller + same != store.element)
-        wrong.try_emplace(
-            {store.array, item},
-            WrongStore{&store, smaller + same,
-                       fmt::format("before its key of row {} belong {} with a smaller digit and {} "
-                                   "with the same",
-                                   row, smaller, same),
-                       true});
+      const auto [smaller, same, later] = before(store.block * tile, i, tile, i / (32 * rows) * (32 * rows));
+      if (smaller + same == store.element) continue;
+      wrong.try_emplace(
+          {store.array, item},
+          WrongStore{
+              &store, smaller + same,
+              fmt::format("before its key of row {} belong {} with a smaller digit{} and {} with the same",
+                          row, smaller,
+                          lab::text_if(later > 0 && store.element + later == smaller + same,
+                                       ", {} of them from its own warp on, which are not counted,", later),
+                          same),
+              true});
     }
     for (const auto& [key, found] : wrong)
       if (!others.contains(key.first)) return found;
     return {};
   }
-  // How many keys of a tile belong before item i: with a smaller digit, and with the same. Positions past n
-  // have the largest digit.
-  std::pair<std::uint64_t, std::uint64_t> before(std::uint64_t first, std::uint64_t i,
-                                                 std::uint64_t tile) const {
+  // How many keys of a tile belong before item i: with a smaller digit, and with the same; and how many of the
+  // former stand from the beginning of its warp on. Positions past n have the largest digit.
+  std::array<std::uint64_t, 3> before(std::uint64_t first, std::uint64_t i, std::uint64_t tile,
+                                      std::uint64_t warp) const {
     const auto digit_at = [&](std::uint64_t k) {
       return first + k < keys_.size() ? digit_of(keys_[first + k]) : (1u << n_bits_) - 1;
     };
-    std::uint64_t smaller = 0, same = 0;
+    std::uint64_t smaller = 0, same = 0, later = 0;
     for (std::uint64_t k = 0; k < tile; ++k) {
-      if (digit_at(k) < digit_at(i)) ++smaller;
-      if (digit_at(k) == digit_at(i) && k < i) ++same;
+      const bool is_smaller = digit_at(k) < digit_at(i);
+      smaller += is_smaller ? 1u : 0u, later += is_smaller && k >= warp ? 1u : 0u;
+      same += digit_at(k) == digit_at(i) && k < i ? 1u : 0u;
     }
-    return {smaller, same};
+    return {smaller, same, later};
   }
 
   const Rung rung_;

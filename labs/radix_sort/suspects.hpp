@@ -24,9 +24,9 @@ inline bool is_merge(Rung rung) {
 
 // Calls f with each tile of the items.
 template <typename T, typename F>
-void for_tiles(std::span<T> items, F f) {
-  for (std::size_t first = 0; first < items.size(); first += kTile)
-    f(items.subspan(first, std::min<std::size_t>(kTile, items.size() - first)));
+void for_tiles(std::span<T> items, F f, std::size_t tile = kTile) {
+  for (std::size_t first = 0; first < items.size(); first += tile)
+    f(items.subspan(first, std::min(tile, items.size() - first)));
 }
 
 template <typename Bits>
@@ -38,16 +38,17 @@ struct Suspect {
 
 template <typename Bits>
 void stable_sort_by(std::vector<Bits>& keys, const Order<Bits>& order) {
-  std::ranges::stable_sort(keys, [&](Bits a, Bits b) { return order.rank(a) < order.rank(b); });
+  std::ranges::stable_sort(keys, {}, [&](Bits key) { return order.rank(key); });
 }
 
 template <typename Bits>
-void sort_runs_by(std::vector<Bits>& keys, const Order<Bits>& order, std::uint64_t run) {
-  for (std::size_t first = 0; first < keys.size(); first += run) {
-    const auto begin = keys.begin() + static_cast<std::ptrdiff_t>(first);
-    const auto end = keys.size() - first < run ? keys.end() : begin + static_cast<std::ptrdiff_t>(run);
-    std::stable_sort(begin, end, [&](Bits a, Bits b) { return order.rank(a) < order.rank(b); });
-  }
+void sort_runs_by(std::vector<Bits>& keys, const Order<Bits>& order, std::uint64_t length) {
+  for_tiles(
+      std::span(keys),
+      [&](std::span<Bits> run) {
+        std::ranges::stable_sort(run, {}, [&](Bits key) { return order.rank(key); });
+      },
+      length);
 }
 
 // The stages of task merge. Without the flip, the second run of a pair is not read backwards. `without`: the

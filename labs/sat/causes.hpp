@@ -6,8 +6,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <bit>
 #include <cmath>
-#include <optional>
 #include <utility>
 
 #include "lab/compare.hpp"
@@ -71,6 +71,11 @@ struct Output {
   }
 };
 
+// From what a piece of a row goes on: from nothing, from the total of the piece before it alone, from the right
+// sum without that total or with its own; or each of its items from the result at the same place of the piece
+// before it.
+enum class Carry { none, total, late, with_own, of_place };
+
 template <typename T>
 struct TableFacts {
   using Sum = typename SumOf<T>::Type;
@@ -97,10 +102,7 @@ struct TableFacts {
             wrapping_add(k == 0 ? Sum{0} : result[row(k - 1) * width + col], value(row(k) * width + col));
     return result;
   }
-  // The rows are scanned, in pieces; the columns are not. A piece goes on from nothing, from the total of the
-  // piece before it alone, from the right sum without that total or with its own; or each of its items from
-  // the result at the same place of the piece before it.
-  enum class Carry { none, total, late, with_own, of_place };
+  // The rows are scanned, in pieces; the columns are not.
   std::vector<Sum> rows(std::size_t piece = SIZE_MAX, Carry carry = Carry::none) const {
     std::vector<Sum> result(items.size());
     Sum own{0}, before{0}, all{0};
@@ -127,18 +129,17 @@ struct TableFacts {
 std::string other_corner(const auto& f) {
   const Corner corner = corner_of(f.c);
   const Corner other = corner == Corner::top_left ? Corner::lower_left : Corner::top_left;
-  if (!f.out.is_table(f.table(f.size(), other))) return "";
-  return fmt::format("this is the table from the other corner: these rectangles must start at the {}",
-                     corner == Corner::top_left ? "top left" : "lower left");
+  return text_if(f.out.is_table(f.table(f.size(), other)),
+                 "this is the table from the other corner: these rectangles must start at the {}",
+                 corner == Corner::top_left ? "top left" : "lower left");
 }
 
 std::string sides_swapped(const auto& f) {
   const auto [width, height] = f.size();
-  if (!(f.out.is_table(f.table({height, width}, corner_of(f.c))))) return "";
-  return fmt::format(
-      "width and height are swapped: this is the table of an image {} wide and {} high, and "
-      "this one is {} wide and {} high",
-      height, width, width, height);
+  return text_if(f.out.is_table(f.table({height, width}, corner_of(f.c))),
+                 "width and height are swapped: this is the table of an image {} wide and {} high, and "
+                 "this one is {} wide and {} high",
+                 height, width, width, height);
 }
 
 // The rows of the image are read at a wrong distance from each other.
@@ -169,36 +170,12 @@ std::string wrong_pitch(TableFacts<T> f) {
 }
 
 std::string columns_forgotten(const auto& f) {
-  return f.out.is_table(f.rows()) ? "the rows are scanned, the columns are not" : "";
-}
-
-// The rows are scanned, and so are the columns, except in the rows after the last whole group of them.
-std::vector<Cause> column_tails(const auto& f) {
-  const auto [width, height] = f.size();
-  const auto right = f.table(f.size(), corner_of(f.c)), rows = f.rows();
-  std::vector<Cause> causes;
-  const auto tail = [&, w = width, h = height](std::string rule, std::size_t n_whole, std::string text) {
-    if (n_whole >= h) return;
-    const bool fits = f.out.is_all(
-        [&](std::size_t r, std::size_t col) { return (f.row(r) < n_whole ? right : rows)[r * w + col]; });
-    if (fits) causes.push_back({std::move(rule), std::move(text)});
-  };
-  // Of which length the groups are, an image does not show: 3 rows are left over from groups of 4 and of 16.
-  for (std::size_t group = 2; group <= 32; group *= 2) {
-    const std::size_t n_left = height % group;
-    tail(fmt::format("column_tail {}", group), height - n_left,
-         fmt::format(
-             "the last {} of {} rows, counted from the corner, are not added to the columns: those after "
-             "the last whole group of rows",
-             n_left, height));
-  }
-  if (height > 1) tail("last_row_alone", height - 1, "the last row is not added to the columns");
-  return causes;
+  return text_if(f.out.is_table(f.rows()), "the rows are scanned, the columns are not");
 }
 
 // The rows are scanned, but only the first columns, or the columns only in the first rows: a grid or a loop
-// of the wrong length.
-std::vector<Cause> part_of_the_columns(const auto& f) {
+// of the wrong length. To those causes that are known already, only a loop over groups of rows is added.
+void part_of_the_columns(const auto& f, std::vector<Cause>& causes) {
   const auto [width, height] = f.size();
   const auto right = f.table(f.size(), corner_of(f.c)), rows = f.rows();
   std::size_t column = width, row = height;  // the first of the wrong entries, counted from the corner
@@ -207,23 +184,44 @@ std::vector<Cause> part_of_the_columns(const auto& f) {
     column = std::min(column, i % width);
     row = std::min(row, f.row(i / width));
   }
-  const char* swapped = "; were width and height swapped?";
-  std::vector<Cause> causes;
-  if (column > 0 && f.out.is_all([&, w = width](std::size_t r, std::size_t col) {
+  const bool is_known = !causes.empty();
+  // Where whole blocks of threads for the other side end, the grid was made for that side.
+  const auto add = [&](const char* rule, std::size_t first, std::size_t side, const char* name,
+                       const char* text) {
+    const std::size_t block = std::min<std::size_t>(std::size_t{1} << std::countr_zero(first), 1024);
+    const bool of_side = first == side || (block >= 32 && first > side && first - side < block);
+    const std::string what = fmt::format(fmt::runtime(text), first);
+    if (of_side)
+      causes.push_back(
+          {fmt::format("{} {}", rule, name),
+           fmt::format("{}: as far as {} for the {}, {}, reaches. Was the grid, or a bound, made "
+                       "from the wrong side of the image?",
+                       what, first == side ? "a bound" : "a grid of blocks", name, side)});
+    causes.push_back({rule, what});
+  };
+  if (!is_known && column > 0 && f.out.is_all([&, w = width](std::size_t r, std::size_t col) {
         return (col < column ? right : rows)[r * w + col];
       }))
-    causes.push_back(
-        {"columns_not_scanned",
-         fmt::format("the columns from {} on are not scanned, only their rows are{}", column,
-                     column == height ? fmt::format(": {} is the height{}", height, swapped) : "")});
-  if (row > 1 && f.out.is_all([&, w = width](std::size_t r, std::size_t col) {
+    add("columns_not_scanned", column, height, "height",
+        "the columns from {} on are not scanned, only their rows are");
+  if (!f.out.is_all([&, w = width](std::size_t r, std::size_t col) {
         return (f.row(r) < row ? right : rows)[r * w + col];
       }))
-    causes.push_back(
-        {"rows_not_added",
-         fmt::format("the rows from {} on, counted from the corner, are not added to the columns{}", row,
-                     row == width ? fmt::format(": {} is the width{}", width, swapped) : "")});
-  return causes;
+    return;
+  const std::size_t n_before = causes.size();
+  // Of which length the groups are, an image does not show: 3 rows are left over from groups of 4 and of 16.
+  for (std::size_t group = 2; group <= 32; group *= 2)
+    if (const std::size_t n_left = height % group;
+        row == std::max<std::size_t>(height - n_left, 1) && n_left > 0)
+      causes.push_back(
+          {fmt::format("column_tail {}", group),
+           fmt::format("the last {} of {} rows, counted from the corner, are not added to the columns: those "
+                       "after the last whole group of rows",
+                       n_left, height)});
+  if (row + 1 == height) causes.push_back({"last_row_alone", "the last row is not added to the columns"});
+  if (!is_known && causes.size() == n_before && row > 1)
+    add("rows_not_added", row, width, "width",
+        "the rows from {} on, counted from the corner, are not added to the columns");
 }
 
 // The first column with a wrong entry.
@@ -239,90 +237,47 @@ bool are_columns_of(const auto& f, const auto& rows) {
 }
 
 // Each tile of a row has the carry of the one before it. Two tiles look like pieces_of_rows.
-template <typename T>
-std::string carry_too_late(const TableFacts<T>& f) {
+std::string carry_too_late(const auto& f) {
   const std::size_t tile = first_wrong_column(f);
   const bool has_third = tile >= 2 && 2 * tile < f.size().width;
-  return !has_third || !are_columns_of(f, f.rows(tile, TableFacts<T>::Carry::late))
-             ? ""
-             : fmt::format(
-                   "the carries in the rows are one tile late: the tile at column {} has none, and each one "
-                   "after it has that of the tile before it",
-                   tile);
+  return text_if(has_third && are_columns_of(f, f.rows(tile, Carry::late)),
+                 "the carries in the rows are one tile late: the tile at column {} has none, and each one "
+                 "after it has that of the tile before it",
+                 tile);
 }
 
 // The rows are scanned in pieces; a new piece begins in the first column with a wrong entry.
-template <typename T>
-std::string pieces_of_rows(const TableFacts<T>& f) {
+std::string pieces_of_rows(const auto& f) {
   const std::size_t piece = first_wrong_column(f);
   if (piece < 2) return "";
-  if (are_columns_of(f, f.rows(piece)))
-    return fmt::format(
-        "the sums of the rows start again from 0 at column {}: the sum of the items before it is missing",
-        piece);
-  if (piece % 2 == 0 && are_columns_of(f, f.rows(piece / 2, TableFacts<T>::Carry::total)))
-    return fmt::format(
-        "from column {} on, the sums of the rows hold only the {} items before each tile: the carry is "
-        "replaced by a tile's total, which must be added to it",
-        piece, piece / 2);
-  if (are_columns_of(f, f.rows(piece, TableFacts<T>::Carry::with_own)))
-    return fmt::format(
-        "from column {} on, the sums of the rows also hold the total of their own {} items: they must get "
-        "that of the items before these alone",
-        piece, piece);
-  if (are_columns_of(f, f.rows(piece, TableFacts<T>::Carry::of_place)))
-    return fmt::format(
-        "from column {0} on, each sum of a row goes on from the sum {0} columns before it: the carry must be "
-        "the total of the whole tile, the same for all of its threads",
-        piece);
-  return "";
-}
-
-// Transposed twice tile by tile, but inside a tile rows stay rows. What no item was loaded to may be
-// anything.
-template <typename T>
-std::string tiles_not_turned(const TableFacts<T>& f) {
-  using Sum = typename TableFacts<T>::Sum;
-  using Matrix = std::vector<std::vector<std::optional<Sum>>>;
-  constexpr std::size_t kTile = 32;
-  const auto [width, height] = f.size();
-  const auto turned = [](const Matrix& from) {
-    const std::size_t h = from.size(), w = from[0].size();
-    Matrix to(w, std::vector<std::optional<Sum>>(h));
-    for (std::size_t c = 0; c < w; ++c)
-      for (std::size_t r = 0; r < h; ++r) {
-        const std::size_t row = r / kTile * kTile + c % kTile, column = c / kTile * kTile + r % kTile;
-        if (row < h && column < w) to[c][r] = from[row][column];
-      }
-    return to;
+  const struct {
+    std::size_t parts;  // of the columns up to there
+    Carry carry;
+    const char* text;
+  } kPieces[] = {
+      {1, Carry::none,
+       "the sums of the rows start again from 0 at column {0}: the sum of the items before it is missing"},
+      {2, Carry::total,
+       "from column {0} on, the sums of the rows hold only the {1} items before each tile: the carry is "
+       "replaced by a tile's total, which must be added to it"},
+      {1, Carry::with_own,
+       "from column {0} on, the sums of the rows also hold the total of their own {0} items: they must get "
+       "that of the items before these alone"},
+      {1, Carry::of_place,
+       "from column {0} on, each sum of a row goes on from the sum {0} columns before it: the carry must be "
+       "the total of the whole tile, the same for all of its threads"},
   };
-  if (width == 0 || height == 0) return "";
-  const auto rows = f.rows();
-  Matrix all(height, std::vector<std::optional<Sum>>(width));
-  for (std::size_t i = 0; i < rows.size(); ++i) all[f.row(i / width)][i % width] = rows[i];
-  all = turned(all);
-  for (auto& row : all)
-    for (std::size_t c = 1; c < row.size(); ++c)
-      row[c] = row[c] && row[c - 1] ? std::optional(wrapping_add(*row[c - 1], *row[c])) : std::nullopt;
-  all = turned(all);
-  const bool fits = f.out.is_all([&, w = width](std::size_t r, std::size_t col) {
-    return all[f.row(r)][col].value_or(f.out.got[r * w + col]);
-  });
-  // What was loaded must explain something that is wrong.
-  bool explains = false;
-  for (std::size_t i = 0; i < f.out.got.size() && !explains; ++i)
-    explains = !f.out.is_right(i) && all[f.row(i / width)][i % width].has_value();
-  return fits && explains
-             ? "the tiles change places, but inside a tile nothing is transposed: to[c][r] must come from "
-               "the tile's row r and column c"
-             : "";
+  for (const auto& [parts, carry, text] : kPieces)
+    if (piece % parts == 0 && are_columns_of(f, f.rows(piece / parts, carry)))
+      return fmt::format(fmt::runtime(text), piece, piece / parts);
+  return "";
 }
 
 template <typename T>
 std::string rows_forgotten(const TableFacts<T>& f) {
   const auto columns =
       f.columns_of([&](std::size_t i) { return static_cast<typename TableFacts<T>::Sum>(f.items[i]); });
-  return f.out.is_table(columns) ? "the columns are scanned, the rows are not" : "";
+  return text_if(f.out.is_table(columns), "the columns are scanned, the rows are not");
 }
 
 template <typename T>
@@ -333,8 +288,8 @@ std::string exclusive_table(const TableFacts<T>& f) {
     return k == 0 || col == 0 ? typename TableFacts<T>::Sum{0}
                               : right[f.row(k - 1) * f.size().width + col - 1];
   });
-  if (!exclusive) return "";
-  return "this is the exclusive table: every rectangle must include the entry's own row and column";
+  return text_if(exclusive,
+                 "this is the exclusive table: every rectangle must include the entry's own row and column");
 }
 
 std::string transposed(const auto& f) {
@@ -343,7 +298,7 @@ std::string transposed(const auto& f) {
   const bool turned = width == height && f.out.is_all([&, w = width](std::size_t r, std::size_t col) {
     return right[col * w + r];
   });
-  return turned ? "rows and columns are swapped: this is the transposed table" : "";
+  return text_if(turned, "rows and columns are swapped: this is the transposed table");
 }
 
 template <typename T>
@@ -353,9 +308,8 @@ constexpr Rule<TableFacts<T>> kTableRules[] = {
     {"wrong_pitch", [](const TableFacts<T>& f) { return wrong_pitch(f); }},
     {"columns_forgotten", columns_forgotten<TableFacts<T>>},
     {"rows_forgotten", rows_forgotten<T>},
-    {"pieces_of_rows", pieces_of_rows<T>},
-    {"carry_too_late", carry_too_late<T>},
-    {"tiles_not_turned", tiles_not_turned<T>},
+    {"pieces_of_rows", pieces_of_rows<TableFacts<T>>},
+    {"carry_too_late", carry_too_late<TableFacts<T>>},
     {"exclusive_table", exclusive_table<T>},
     {"transposed", transposed<TableFacts<T>>},
 };
@@ -396,8 +350,8 @@ struct BoxFacts {
 };
 
 std::string not_divided(const auto& f) {
-  if (!(f.out.is_all([&](std::size_t r, std::size_t col) { return f.sum(f.box(r, col)); }))) return "";
-  return "these are the sums of the boxes: divide by how many items each has";
+  return text_if(f.out.is_all([&](std::size_t r, std::size_t col) { return f.sum(f.box(r, col)); }),
+                 "these are the sums of the boxes: divide by how many items each has");
 }
 
 template <typename F>
@@ -406,9 +360,9 @@ std::string whole_window(const F& f) {
     const auto side = 2 * static_cast<typename F::Mean>(f.radius(r, col)) + 1;
     return f.sum(f.box(r, col)) / (side * side);
   });
-  return whole ? "divided by the size of the whole box everywhere: at the border only the part inside the "
-                 "image counts"
-               : "";
+  return text_if(whole,
+                 "divided by the size of the whole box everywhere: at the border only the part inside the "
+                 "image counts");
 }
 
 template <typename F>
@@ -423,9 +377,8 @@ std::string rounded_down(const F& f) {
       },
       true);
   const auto is_whole = [](Mean mean) { return mean == std::trunc(mean); };
-  return whole && any && std::ranges::all_of(f.out.got, is_whole)
-             ? "the means are whole numbers, rounded towards 0: divide floats, not integers"
-             : "";
+  return text_if(whole && any && std::ranges::all_of(f.out.got, is_whole),
+                 "the means are whole numbers, rounded towards 0: divide floats, not integers");
 }
 
 std::string table_of_other_corner(const auto& f) {
@@ -433,7 +386,7 @@ std::string table_of_other_corner(const auto& f) {
   const bool turned = f.divides([&](const Box& box, const Edges&) {
     return box_sum(f.table, f.width(), edges_of(box, other, f.height()));
   });
-  return turned ? "the table was read as one from the other corner" : "";
+  return text_if(turned, "the table was read as one from the other corner");
 }
 
 std::string overlap_not_added_back(const auto& f) {
@@ -442,9 +395,9 @@ std::string overlap_not_added_back(const auto& f) {
     const bool overlap = edges.cut_rows && edges.cut_columns;
     return overlap ? wrapping_subtract(sum, f.entry(edges.near, edges.left)) : sum;
   });
-  return lacks ? "the rectangle that is subtracted twice, with the rows and with the columns, must be added "
-                 "back once"
-               : "";
+  return text_if(lacks,
+                 "the rectangle that is subtracted twice, with the rows and with the columns, must be added "
+                 "back once");
 }
 
 template <typename Sum>
@@ -457,10 +410,10 @@ std::string floats_too_early(const BoxFacts<Sum>& f) {
     if (edges.cut_rows && edges.cut_columns) sum += static_cast<Mean>(f.entry(edges.near, edges.left));
     return sum;
   };
-  return std::is_integral_v<Sum> && f.divides(in_floats, true)
-             ? "the look-ups were converted to floats before they were subtracted: as integers they lose no "
-               "digit"
-             : "";
+  return text_if(
+      std::is_integral_v<Sum> && f.divides(in_floats, true),
+      "the look-ups were converted to floats before they were subtracted: as integers they lose no "
+      "digit");
 }
 
 // Near edges were looked up inside the box instead of one position before it: in some of the three look-ups

@@ -6,7 +6,10 @@
 // corner, may have passed through r + c additions, or through the trees of as many items. causes.hpp lists
 // the mistakes that may explain a wrong output.
 #include <atomic>
+#include <map>
 #include <mutex>
+#include <set>
+#include <tuple>
 
 #include "base/rng.hpp"
 #include "lab/all_cores.hpp"
@@ -208,6 +211,42 @@ void each_expected_row_of_means(const Case& c, std::span<const Sum> table,
   });
 }
 
+// The first sum of task transpose that a tile moves to another sum's place, or to none.
+std::optional<WrongStore> wrong_turn(const Case& c, const TracedRun& run) {
+  const auto turned = [size = size_of(c), corner = corner_of(c)](const TracedStore& in_tile) {
+    const auto& [table, i] = in_tile.from[0];
+    const bool is_image = table == "d_out";
+    const auto [w, h] = is_image ? size : Size{size.height, size.width};
+    const std::size_t row = is_image ? row_from(corner, i / w, h) : i / w, column = i % w;
+    return std::pair((is_image ? column : row_from(corner, column, w)) * h + row,
+                     fmt::format("it is {}[{}], from row {} and column {}; transposed, that is row {} and "
+                                 "column {}, in rows of {}",
+                                 table, i, row, column, column, row, h));
+  };
+  const auto target = [](const TracedStore& in_tile) {
+    const std::string& table = in_tile.from[0].first;
+    return table == "d_out" ? "d_scratch" : table == "d_scratch" ? "d_out" : "";
+  };
+  std::map<std::tuple<std::uint32_t, std::uint64_t, std::string, std::uint64_t>, const TracedStore*> tiles;
+  std::set<const TracedStore*> moved;
+  for (const TracedStore& store : run.stores) {
+    if (store.from.size() != 1) continue;
+    if (!store.array.starts_with("d_"))
+      tiles[{store.launch, store.block, store.array, store.element}] = &store;
+    const auto tile = tiles.find({store.launch, store.block, store.from[0].first, store.from[0].second});
+    if (tile == tiles.end() || store.array != target(*tile->second)) continue;
+    moved.insert(tile->second);
+    if (auto [to, why] = turned(*tile->second); to != store.element) return WrongStore{&store, to, why, true};
+  }
+  for (const auto& [place, store] : tiles)
+    if (run.fault.empty() && !moved.contains(store) && run.reaches(target(*store), store->launch)) {
+      const auto [to, why] = turned(*store);
+      return WrongStore{store, store->value,
+                        fmt::format("{}: no thread stores it in {}[{}]", why, target(*store), to)};
+    }
+  return {};
+}
+
 class SatProblem : public Problem {
  public:
   const Manifest& manifest() const override { return kManifest; }
@@ -273,10 +312,10 @@ class SatProblem : public Problem {
         if (mismatch && !expected.empty()) {
           const auto got = out.as<Sum>();
           const TableFacts<T> facts{c, items, {size_of(c), got, expected, mismatch->index}};
-          std::vector<Cause> tails = is_explained(*mismatch) ? std::vector<Cause>{} : column_tails(facts);
-          diagnose<TableFacts<T>>(*mismatch, kTableRules<T>, facts);
-          if (tails.empty() && !is_explained(*mismatch)) tails = part_of_the_columns(facts);
-          add_causes(*mismatch, std::move(tails));
+          if (is_explained(*mismatch)) return;
+          std::vector<Cause> causes = causes_of<TableFacts<T>>(kTableRules<T>, facts);
+          part_of_the_columns(facts, causes);
+          add_causes(*mismatch, std::move(causes));
         }
       });
     }
@@ -286,6 +325,11 @@ class SatProblem : public Problem {
                                        mismatch->index % width, size_of(c).height, width);
     }
     return mismatch;
+  }
+
+  std::optional<WrongStore> wrong_store(const Task& task, const Case& c, std::span<const HostBuffer>,
+                                        const TracedRun& run) const override {
+    return task.id == "transpose" ? wrong_turn(c, run) : std::nullopt;
   }
 
   void baseline(const Task& task, const Case& c, std::span<const HostBuffer> inputs,

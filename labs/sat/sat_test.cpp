@@ -226,34 +226,39 @@ TEST(Check, TellsRowsThatWereReadFromWrongStarts) {
   }
 }
 
-TEST(Check, TellsTilesInWhichNothingIsTransposed) {
-  Tried t = tried("transpose", "top_left_i32_256x128_random");
-  const auto items = t.input<std::int32_t>();
-  const auto out = t.output<std::int64_t>();
-  // Rows are scanned in a matrix of which each tile lies as it did: down its columns of tiles, along its
-  // rows.
-  const auto at = [](std::size_t r, std::size_t c) { return r * 256 + c; };
-  for (std::size_t r = 0; r < 128; ++r)
-    for (std::size_t c = 0; c < 256; ++c) out[at(r, c)] = items[at(r, c)] + (c == 0 ? 0 : out[at(r, c - 1)]);
-  const std::vector<std::int64_t> rows(out.begin(), out.end());
-  for (std::size_t r = 0; r < 128; ++r)
-    for (std::size_t c = 0; c < 256; ++c) {
-      std::int64_t sum = 0;
-      const std::size_t first = c / 32 * 32;
-      for (std::size_t tile = r % 32; tile <= r; tile += 32)
-        for (std::size_t k = first; k < (tile == r ? c + 1 : first + 32); ++k) sum += rows[at(tile, k)];
-      out[at(r, c)] = sum;
-    }
-  EXPECT_TRUE(says(t, "inside a tile nothing is transposed"));
+// Of a turned table whose rows are as long as the image's; then of one whose second sum nobody takes.
+TEST(WrongStores, AreSumsAtAnothersPlaceInTheTurnedTable) {
+  Tried t = tried("transpose", "top_left_i32_300x7_random");
+  lab::TracedRun run{{}, 2};
+  for (std::uint64_t i = 0; i < 4; ++i) run.stores.push_back({"s_tile", i, i, 0, 1, 0, {{"d_out", i}}});
+  const auto moves = [&](std::uint64_t i, std::uint64_t to) {
+    run.stores.push_back({"d_scratch", to, i, 0, 1, 0, {{"s_tile", i}}});
+    return wrong_in(t, "transpose", run);
+  };
+  EXPECT_EQ(moves(0, 0), "s_tile[1] 1");
+  EXPECT_EQ(wrong_in(t, "rows_columns", run), "none");
+  run.fault = "a fault of the launch";
+  EXPECT_EQ(moves(1, 7), "none") << "others may follow";
+  EXPECT_EQ(moves(2, 600), "d_scratch[600] 14");
+  t.c.op = static_cast<std::uint32_t>(Corner::lower_left);
+  EXPECT_EQ(wrong_in(t, "transpose", run), "d_scratch[0] 6");
 }
 
-// Two sums that were never loaded explain nothing.
-TEST(Check, TellsNoTilesWhereNothingWasLoaded) {
-  Tried t = tried("transpose", "top_left_i32_2x1_random");
-  const auto out = t.output<std::int64_t>();
-  out[0] = t.input<std::int32_t>()[0];
-  out[1] = out[0] + t.input<std::int32_t>()[1] + 3;
-  EXPECT_EQ(t.hint().find("inside a tile"), std::string::npos) << t.hint();
+// A grid for the height has whole blocks: those of 256 threads for 7 rows cover 256 columns.
+TEST(Check, TellsColumnsBeyondAGridForTheHeight) {
+  const auto rules = [](std::size_t first) {
+    Tried t = tried("serial", "top_left_i32_300x7_random");
+    const auto out = t.output<std::int64_t>();
+    const auto items = t.input<std::int32_t>();
+    for (std::size_t r = 1; r < 7; ++r)
+      for (std::size_t c = first; c < 300; ++c)
+        out[r * 300 + c] =
+            items[r * 300 + c] + out[r * 300 + c - 1] - (c == first ? out[(r - 1) * 300 + c - 1] : 0);
+    return rules_of(t);
+  };
+  EXPECT_TRUE(rules(256).contains("columns_not_scanned height"));
+  EXPECT_TRUE(rules(256).contains("columns_not_scanned"));
+  EXPECT_FALSE(rules(200).contains("columns_not_scanned height"));
 }
 
 // In an image of one column, two mistakes give the same table; in others they give different ones.

@@ -129,6 +129,25 @@ TEST(Check, NamesTheLikelyReasonOfAWrongCount) {
   EXPECT_TRUE(says(t, "the last block's total is not the array's"));
 }
 
+TEST(Check, TellsRowsOfAWarpThatLieApart) {
+  Tried t = tried("is_positive_i32_n4097_half");
+  const auto items = t.input<std::int32_t>();
+  const auto stored_by_rows = [&](std::size_t apart, std::size_t n_rows) {
+    std::size_t at = 0;
+    for (std::size_t tile = 0; tile < items.size(); tile += apart * n_rows)
+      for (std::size_t warp = 0; warp < apart; warp += 32)
+        for (std::size_t row = 0; row < n_rows; ++row)
+          for (std::size_t i = tile + row * apart + warp, lane = 0; lane < 32 && i < items.size();
+               ++i, ++lane)
+            if (items[i] > 0) out_of(t)[at++] = items[i];
+    return rules_of(t);
+  };
+  using Rules = std::set<std::string>;
+  EXPECT_EQ(stored_by_rows(256, 8), Rules{"rows_apart"});
+  EXPECT_EQ(stored_by_rows(64, 2), Rules{"rows_apart"});
+  EXPECT_EQ(stored_by_rows(96, 3), Rules{"other_order"});
+}
+
 TEST(WrongStores, AreFoundInFlagsAndPositions) {
   Tried t = tried("is_positive_i32_n256_all");
   lab::TracedRun run{{}, 3};

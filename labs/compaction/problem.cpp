@@ -6,8 +6,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <bit>
 #include <cmath>
-#include <cstring>
 #include <functional>
 #include <limits>
 #include <map>
@@ -161,26 +161,24 @@ struct CountFacts {
 constexpr Rule<CountFacts> kCountRules[] = {
     {"last_flag",
      [](const CountFacts& f) -> std::string {
-       return f.last_is_kept && f.got + 1 == f.expected ? "one short, and the last item is kept: the last "
-                                                          "value of the exclusive scan counts the kept items "
-                                                          "before it; the count is scan[n - 1] + flag[n - 1]"
-                                                        : "";
+       return text_if(
+           f.last_is_kept && f.got + 1 == f.expected,
+           "one short, and the last item is kept: the last value of the exclusive scan counts the kept items "
+           "before it; the count is scan[n - 1] + flag[n - 1]");
      }},
     {"last_counted",
      [](const CountFacts& f) -> std::string {
-       return f.n > 0 && !f.last_is_kept && f.got == f.expected + 1
-                  ? "one too many, and the last item is not kept, but counted"
-                  : "";
+       return text_if(f.n > 0 && !f.last_is_kept && f.got == f.expected + 1,
+                      "one too many, and the last item is not kept, but counted");
      }},
     {"all_counted",
      [](const CountFacts& f) -> std::string {
-       return f.got == f.n && !f.is_off_by_one() ? "this is n, not the number of items that are kept" : "";
+       return text_if(f.got == f.n && !f.is_off_by_one(), "this is n, not the number of items that are kept");
      }},
     {"rejected_counted",
      [](const CountFacts& f) -> std::string {
-       return f.got == f.n - f.expected && !f.is_off_by_one()
-                  ? "this is the number of items that are not kept"
-                  : "";
+       return text_if(f.got == f.n - f.expected && !f.is_off_by_one(),
+                      "this is the number of items that are not kept");
      }},
     {"tail_dropped",
      [](const CountFacts& f) -> std::string {
@@ -189,31 +187,22 @@ constexpr Rule<CountFacts> kCountRules[] = {
        return fmt::format("this counts the first {} of the {} items: the last, partial block was left out",
                           whole, f.n);
      }},
+    // Of a tile that looks back, the total alone can be stored as the count, or its prefix can be wrong.
     {"last_block_alone",
      [](const CountFacts& f) -> std::string {
        const auto whole = f.counted_from();
-       return whole == 0 || f.looks_back ? ""
-                                         : fmt::format(
-                                               "this counts the items from {} on alone: the last "
-                                               "block's total is not the array's",
-                                               whole);
-     }},
-    // Of a tile that looks back, the total alone can be stored as the count, or its prefix can be wrong.
-    {"tiles_before_missing",
-     [](const CountFacts& f) -> std::string {
-       const auto whole = f.counted_from();
-       if (whole == 0 || !f.looks_back) return "";
-       return fmt::format(
-           "this counts the items from {} on alone: the tiles before are missing. What a tile publishes as "
-           "its prefix must contain its own items, too, and the count is the last tile's prefix with them",
-           whole);
+       return text_if(whole != 0, "this counts the items from {} on alone: {}", whole,
+                      f.looks_back ? "the tiles before are missing. What a tile publishes as its "
+                                     "prefix must contain its own items, too, and the count is the "
+                                     "last tile's prefix with them"
+                                   : "the last block's total is not the array's");
      }},
     {"state_added",
      [](const CountFacts& f) -> std::string {
-       return f.looks_back && f.got > f.expected && (f.got - f.expected) % (std::uint64_t{1} << 62) == 0
-                  ? "the number is right but for its two upper bits: those of a tile's state must not be "
-                    "added, number_of(state) is without them"
-                  : "";
+       return text_if(
+           f.looks_back && f.got > f.expected && (f.got - f.expected) % (std::uint64_t{1} << 62) == 0,
+           "the number is right but for its two upper bits: those of a tile's state must not be "
+           "added, number_of(state) is without them");
      }},
     // Which items were added twice depends on what each look-back has found.
     {"counted_twice",
@@ -233,75 +222,85 @@ constexpr Rule<CountFacts> kCountRules[] = {
     // Of one partial block more, it looks as if the last one was left out.
     {"first_block_alone",
      [](const CountFacts& f) -> std::string {
-       for (std::uint64_t block = 32; f.is_telling() && block < f.n && block <= 4096; block *= 2) {
+       for (std::uint64_t block = 32; f.is_telling() && block < f.n && block <= 4096; block *= 2)
          if (f.got >= 8 && f.got == f.kept_among_first(block))
            return fmt::format("this counts the first {} items alone, as if they were all", block);
-       }
        return "";
      }},
 };
 
-// `right` holds the kept items, `got` the same number of elements of d_out, `out` all of them.
-template <typename T, typename Keep>
+// Items as their bits.
 struct ItemFacts {
-  using Bits = std::conditional_t<sizeof(T) == 8, std::uint64_t, std::uint32_t>;
-  std::span<const T> items, right, got, out;
-  Keep keep;
+  std::vector<std::uint64_t> items, right, out;  // right: those that are kept
+  std::vector<bool> is_kept;
 
-  static std::vector<Bits> bits(std::span<const T> of) {
-    std::vector<Bits> raw(of.size());
-    std::memcpy(raw.data(), of.data(), of.size_bytes());
-    return raw;
+  bool gives(std::span<const std::uint64_t> other, std::size_t at = 0) const {
+    const std::size_t n = std::min(other.size(), out.size() - at);
+    return n > 0 && std::ranges::equal(other.first(n), std::span(out).subspan(at, n));
+  }
+  std::vector<std::uint64_t> items_if(auto holds) const {
+    std::vector<std::uint64_t> some;
+    for (std::size_t i = 0; i < items.size(); ++i)
+      if (holds(i)) some.push_back(items[i]);
+    return some;
   }
 };
 
-template <typename F>
-std::string place_too_late(const F& f) {
-  const auto r = F::bits(f.right), g = F::bits(f.out);
-  const auto n_stored = static_cast<std::ptrdiff_t>(std::min(r.size(), g.size() - 1));
-  if (!(n_stored > 0 && std::equal(r.begin(), r.begin() + n_stored, g.begin() + 1))) return "";
-  return "every item is one place too late: positions come from the exclusive scan, not from the "
-         "inclusive one";
+// How far the rows of a warp lie apart that follow each other in d_out; 0: they do not.
+std::size_t rows_apart(const ItemFacts& f) {
+  for (std::size_t apart = 64; apart <= 1024 && f.items.size() <= 1 << 20; apart *= 2)
+    for (std::size_t rows = 2; rows <= 32 && apart < f.items.size(); rows *= 2) {
+      std::vector<std::uint64_t> other;
+      // By tiles, their warps, the rows of these, and lanes.
+      for (std::size_t k = 0, tile = apart * rows; k < (f.items.size() + tile - 1) / tile * tile; ++k) {
+        const std::size_t warp = k % tile / (32 * rows), row = k % tile / 32 % rows;
+        const std::size_t i = k / tile * tile + row * apart + warp * 32 + k % 32;
+        if (i < f.items.size() && f.is_kept[i]) other.push_back(f.items[i]);
+      }
+      if (other != f.right && f.gives(other)) return apart;
+    }
+  return 0;
 }
 
-template <typename F>
-std::string place_too_early(const F& f) {
-  const auto r = F::bits(f.right), g = F::bits(f.got);
-  return r.size() > 1 && std::equal(r.begin() + 1, r.end(), g.begin()) ? "every item is one place too early"
-                                                                       : "";
-}
-
-template <typename F>
-std::string own_places(const F& f) {
-  const auto in = F::bits(f.items), out = F::bits(f.out);
-  bool own = f.right.size() > 0;
-  for (std::size_t i = 0; i < in.size() && own; ++i) own = !f.keep(f.items[i]) || in[i] == out[i];
-  return own ? "every kept item is at the index that it has in d_in: its position is what the scan counts"
-             : "";
-}
-
-template <typename F>
-std::string rejected_items(const F& f) {
-  auto rejected = std::vector(f.items.begin(), f.items.end());
-  std::erase_if(rejected, f.keep);
-  if (rejected.size() < f.right.size()) return "";
-  rejected.resize(f.right.size());
-  return F::bits(rejected) == F::bits(f.got) ? "these are the items that the predicate does not keep" : "";
-}
-
-template <typename F>
-std::string other_order(const F& f) {
-  auto r = F::bits(f.right), g = F::bits(f.got);
-  std::ranges::sort(r);
-  std::ranges::sort(g);
-  return r == g ? "the right items, in another order: compaction keeps the order of d_in" : "";
-}
-
-template <typename F>
-constexpr Rule<F> kItemRules[] = {
-    {"place_too_late", place_too_late<F>}, {"place_too_early", place_too_early<F>},
-    {"own_places", own_places<F>},         {"rejected_items", rejected_items<F>},
-    {"other_order", other_order<F>},
+constexpr Rule<ItemFacts> kItemRules[] = {
+    {"moved_by_one",
+     [](const ItemFacts& f) -> std::string {
+       if (f.gives(f.right, 1))
+         return "every item is one place too late: positions come from the exclusive scan, not from the "
+                "inclusive one";
+       return text_if(f.gives(std::span(f.right).subspan(1)), "every item is one place too early");
+     }},
+    {"own_places",
+     [](const ItemFacts& f) -> std::string {
+       return f.items_if([&](std::size_t i) { return f.is_kept[i] && f.items[i] != f.out[i]; }).empty()
+                  ? "every kept item is at the index that it has in d_in: its position is what the scan "
+                    "counts"
+                  : "";
+     }},
+    {"rejected_items",
+     [](const ItemFacts& f) -> std::string {
+       auto rejected = f.items_if([&](std::size_t i) { return !f.is_kept[i]; });
+       if (rejected.size() < f.right.size()) return "";
+       rejected.resize(f.right.size());
+       return text_if(f.gives(rejected), "these are the items that the predicate does not keep");
+     }},
+    {"rows_apart",
+     [](const ItemFacts& f) -> std::string {
+       const std::size_t apart = rows_apart(f);
+       return text_if(
+           apart != 0,
+           "rows of 32 items that lie {} apart in d_in follow each other in d_out: a warp's rows must "
+           "be neighbours in d_in, or ranks must count what the warps between them keep",
+           apart);
+     }},
+    {"other_order",
+     [](const ItemFacts& f) -> std::string {
+       auto right = f.right, got = std::vector(f.out.begin(), f.out.begin() + std::ssize(f.right));
+       std::ranges::sort(right);
+       std::ranges::sort(got);
+       return text_if(right == got && rows_apart(f) == 0,
+                      "the right items, in another order: compaction keeps the order of d_in");
+     }},
 };
 
 // --- Wrong stores of a traced run. before[i]: how many of the items before item i are kept.
@@ -502,10 +501,15 @@ class CompactionProblem : public Problem {
       kept_spec.count = right.size();
       if (auto mismatch = compare_integers(kept_spec, std::as_bytes(std::span<const T>(right)), kept_bytes)) {
         mismatch->length_is_a_value = true;
-        using Here = ItemFacts<T, Keep>;
-        std::vector<Cause> causes =
-            causes_of<Here>(kItemRules<Here>,
-                            {items, right, outputs[0].as<T>().first(right.size()), outputs[0].as<T>(), keep});
+        const auto bits = [](std::span<const T> of) {
+          using Bits = std::conditional_t<sizeof(T) == 8, std::uint64_t, std::uint32_t>;
+          std::vector<std::uint64_t> raw;
+          for (const T item : of) raw.push_back(std::bit_cast<Bits>(item));
+          return raw;
+        };
+        ItemFacts facts{bits(items), bits(right), bits(outputs[0].as<T>()), {}};
+        for (const T item : items) facts.is_kept.push_back(keep(item));
+        std::vector<Cause> causes = causes_of<ItemFacts>(kItemRules, facts);
         // That the first element was never written is a part of such a mistake.
         if (std::ranges::any_of(causes, [](const Cause& cause) { return !cause.is_sign; }))
           mismatch->causes.clear();

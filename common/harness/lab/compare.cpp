@@ -108,8 +108,8 @@ std::string written_in_pieces(const Wrong& w) {
   return text_if(
       std::ranges::equal(between, w.indices),
       "of every {} elements only the first {} right; the others hold 0xA5 in every byte, as memory does that "
-      "was never written: does the next thread or block go on right behind these, or {} further on?",
-      *end + 1, piece == 1 ? "one is" : fmt::format("{} are", piece), *end + 1);
+      "was never written: each thread or block writes too few of them, or the next one begins too far on",
+      *end + 1, piece == 1 ? "one is" : fmt::format("{} are", piece));
 }
 
 std::string half_written(const Wrong& w) {

@@ -17,16 +17,11 @@ namespace {
 // A kernel `k` with the parameters `out`, an address, and `n`, a 32-bit number.
 std::string kernel(const std::string& body, const std::string& before = "") {
   return before + R"(
-.extern .shared .align 16 .b8 dynamic[];
+  .extern .shared .align 16 .b8 dynamic[];
 .visible .entry k(.param .u64 out, .param .u32 n)
 {
-  .reg .b32 %r<8>;
-  .reg .b64 %rd<8>;
-  .reg .f32 %f<8>;
-  .reg .pred %p<4>;
-  ld.param.u64 %rd0, [out];
-  ld.param.u32 %r0, [n];
-  mov.u32 %r1, dynamic;
+  .reg .b32 %r<8>; .reg .b64 %rd<8>; .reg .f32 %f<8>; .reg .pred %p<4>; ld.param.u64 %rd0, [out];
+  ld.param.u32 %r0, [n]; mov.u32 %r1, dynamic;
 )" + body +
          "  ret;\n}\n";
 }
@@ -185,16 +180,9 @@ TEST(MemorySafety, NullPointerThatIsComparedIsNoSource) {
   TestDevice test(R"(
 .visible .entry k(.param .u64 out, .param .u64 table)
 {
-  .reg .b64 %rd<8>;
-  .reg .pred %p<2>;
-  ld.param.u64 %rd0, [out];
-  ld.param.u64 %rd1, [table];
-  mov.u64 %rd2, 1048576;
-  setp.ne.u64 %p0, %rd1, 0;
-  @%p0 ld.global.u64 %rd2, [%rd1];
-  add.u64 %rd3, %rd0, %rd2;
-  st.global.u64 [%rd3], %rd2;
-  ret;
+  .reg .b64 %rd<8>; .reg .pred %p<2>; ld.param.u64 %rd0, [out]; ld.param.u64 %rd1, [table];
+  mov.u64 %rd2, 1048576; setp.ne.u64 %p0, %rd1, 0; @%p0 ld.global.u64 %rd2, [%rd1];
+  add.u64 %rd3, %rd0, %rd2; st.global.u64 [%rd3], %rd2; ret;
 }
 )");
   const auto out = test.array<std::uint64_t>(4, 0u);
@@ -216,10 +204,7 @@ struct TextureRun {
   TextureRun(const std::string& instruction, std::uint64_t mark, std::uint32_t width)
       : run(kernel("  mov.u32 %r2, 0;\n  mov.f32 %f0, 0f3F800000;\n  mov.f32 %f1, 0fC0000000;\n  " +
                    instruction + ";\n")) {
-    TextureDescriptor d;
-    d.mark = mark;
-    d.base = run.out.address;
-    d.width = width;
+    TextureDescriptor d{.mark = mark, .base = run.out.address, .width = width};
     d.row_bytes = d.slice_bytes = 128;
     auto handle = run.test.device.allocate(sizeof d, MemoryKind::texture);
     std::memcpy(reinterpret_cast<void*>(*handle), &d, sizeof d);

@@ -509,20 +509,10 @@ TEST(Machine, TimersAreTheSameInEveryRun) {
 // atomic get tickets.
 TEST(Machine, ScheduleSeedPermutesWarpsAndLanes) {
   const std::string kRounds = kernel(".param .u64 log", R"(
-  .shared .align 4 .u32 s_next;
-  ld.param.u64 %rd1, [log];
-  mov.u32 %r1, %tid.x;
-  setp.eq.u32 %p, %r1, 0;
-  @%p st.shared.u32 [s_next], 0;
-  mov.u32 %r2, 0;
-again:
-  bar.sync 0;
-  atom.shared.add.u32 %r3, [s_next], 1;
-  mul.wide.u32 %rd2, %r3, 4;
-  add.u64 %rd3, %rd1, %rd2;
-  st.global.u32 [%rd3], %r1;
-  add.u32 %r2, %r2, 1;
-  setp.lt.u32 %p, %r2, 3;
+  .shared .align 4 .u32 s_next; ld.param.u64 %rd1, [log]; mov.u32 %r1, %tid.x; setp.eq.u32 %p, %r1, 0;
+  @%p st.shared.u32 [s_next], 0; mov.u32 %r2, 0;
+  again: bar.sync 0; atom.shared.add.u32 %r3, [s_next], 1; mul.wide.u32 %rd2, %r3, 4;
+  add.u64 %rd3, %rd1, %rd2; st.global.u32 [%rd3], %r1; add.u32 %r2, %r2, 1; setp.lt.u32 %p, %r2, 3;
   @%p bra again;
 )");
   const auto rounds = [&](std::uint64_t seed, std::uint32_t mode = kFast) {
@@ -597,31 +587,16 @@ TEST(Machine, ScheduleSeedChangesTheTurnsOfBlocks) {
 // store in one basic block. The block's sum in `out`. `load` and `store` are of `word`.
 std::string counting_kernel(const std::string& load, const std::string& store, const std::string& word) {
   return kernel(".param .u64 out, .param .u32 n", R"(
-  .shared .align 4 .u32 s_sum;
-  ld.param.u64 %rd1, [out];
-  ld.param.u32 %r1, [n];
-  mov.u32 %r2, %tid.x;
-  mov.u32 %r3, %ctaid.x;
-  mul.wide.u32 %rd2, %r3, 4;
-  add.u64 %rd3, %rd1, %rd2;
-  and.b32 %r4, %r2, 31;
-  setp.eq.u32 %p, %r2, 0;
-  @%p st.shared.u32 [s_sum], 0;
-  bar.sync 0;
-  setp.ne.u32 %p, %r4, 0;
-  @%p bra all;
+  .shared .align 4 .u32 s_sum; ld.param.u64 %rd1, [out]; ld.param.u32 %r1, [n]; mov.u32 %r2, %tid.x;
+  mov.u32 %r3, %ctaid.x; mul.wide.u32 %rd2, %r3, 4; add.u64 %rd3, %rd1, %rd2; and.b32 %r4, %r2, 31;
+  setp.eq.u32 %p, %r2, 0; @%p st.shared.u32 [s_sum], 0; bar.sync 0; setp.ne.u32 %p, %r4, 0; @%p bra all;
   mov.u32 %r5, 0;
-again:
+  again:
   )" + load + " %r6, [" + word + R"(];
   add.u32 %r6, %r6, 1;
   )" + store + " [" + word + R"(], %r6;
-  add.u32 %r5, %r5, 1;
-  setp.lt.u32 %p, %r5, %r1;
-  @%p bra again;
-all:
-  bar.sync 0;
-  setp.ne.u32 %p, %r2, 0;
-  @%p bra end;
+  add.u32 %r5, %r5, 1; setp.lt.u32 %p, %r5, %r1; @%p bra again;
+  all: bar.sync 0; setp.ne.u32 %p, %r2, 0; @%p bra end;
   )" + (word == "s_sum" ? "ld.shared.u32 %r7, [s_sum];\n  st.global.u32 [%rd3], %r7;" : "") +
                                                       "\nend:\n");
 }
@@ -666,33 +641,17 @@ TEST(Machine, ChecksLetOtherWarpsRunBetweenTwoStrongStores) {
   for (const char* set : {"st.volatile.shared.u32 [s_flag], 1;", "red.shared.add.u32 [s_flag], 1;",
                           "atom.shared.exch.b32 %r5, [s_flag], 1;"}) {
     const std::string text = kernel(".param .u64 out", std::string(R"(
-  .shared .align 4 .b32 s_flag;
-  .shared .align 4 .b32 s_data;
-  mov.u32 %r1, %tid.x;
-  ld.param.u64 %rd1, [out];
-  mov.u32 %r2, %ctaid.x;
-  mul.wide.u32 %rd2, %r2, 4;
-  add.u64 %rd3, %rd1, %rd2;
-  setp.ne.u32 %p, %r1, 0;
-  @%p bra second;
-  st.volatile.shared.u32 [s_flag], 0;
-  st.volatile.shared.u32 [s_data], 0;
-second:
-  bar.sync 0;
-  @%p bra other;
+  .shared .align 4 .b32 s_flag; .shared .align 4 .b32 s_data; mov.u32 %r1, %tid.x;
+  ld.param.u64 %rd1, [out]; mov.u32 %r2, %ctaid.x; mul.wide.u32 %rd2, %r2, 4; add.u64 %rd3, %rd1, %rd2;
+  setp.ne.u32 %p, %r1, 0; @%p bra second;
+  st.volatile.shared.u32 [s_flag], 0; st.volatile.shared.u32 [s_data], 0;
+  second: bar.sync 0; @%p bra other;
   )") + set + R"(
-  st.volatile.shared.u32 [s_data], 7;
-  bra end;
-other:
-  setp.ne.u32 %p, %r1, 32;
-  @%p bra end;
-wait:
-  ld.volatile.shared.u32 %r3, [s_flag];
-  setp.eq.u32 %p, %r3, 0;
-  @%p bra wait;
-  ld.volatile.shared.u32 %r4, [s_data];
-  st.global.u32 [%rd3], %r4;
-end:
+  st.volatile.shared.u32 [s_data], 7; bra end;
+  other: setp.ne.u32 %p, %r1, 32; @%p bra end;
+  wait: ld.volatile.shared.u32 %r3, [s_flag]; setp.eq.u32 %p, %r3, 0; @%p bra wait;
+  ld.volatile.shared.u32 %r4, [s_data]; st.global.u32 [%rd3], %r4;
+  end:
 )");
     std::size_t n_early = 0;
     for (std::uint64_t seed = 1; seed <= 8; ++seed) {
@@ -714,12 +673,8 @@ end:
 // Lanes store different values in one place. Which one stays depends on the schedule.
 TEST(Machine, AnyLaneMayBeTheLastToStoreInOnePlace) {
   const std::string kKernel = kernel(".param .u64 out", R"(
-  mov.u32 %r1, %laneid;
-  ld.param.u64 %rd1, [out];
-  mov.u32 %r2, %ctaid.x;
-  mul.wide.u32 %rd2, %r2, 4;
-  add.u64 %rd3, %rd1, %rd2;
-  st.volatile.global.u32 [%rd3], %r1;
+  mov.u32 %r1, %laneid; ld.param.u64 %rd1, [out]; mov.u32 %r2, %ctaid.x; mul.wide.u32 %rd2, %r2, 4;
+  add.u64 %rd3, %rd1, %rd2; st.volatile.global.u32 [%rd3], %r1;
 )");
   const auto last = [&](std::uint64_t seed) {
     TestDevice t(kKernel);
@@ -737,38 +692,17 @@ TEST(Machine, AnyLaneMayBeTheLastToStoreInOnePlace) {
 // The most blocks that a block of a chain finds without a prefix, one after the other, when it looks back.
 int farthest_look(std::uint32_t mode, std::uint64_t seed) {
   const std::string kLookBack = kernel(".param .u64 ticket, .param .u64 state, .param .u64 out", R"(
-  mov.u32 %r1, %tid.x;
-  setp.ne.u32 %p, %r1, 0;
-  @%p bra end;
-  ld.param.u64 %rd1, [ticket];
-  ld.param.u64 %rd2, [state];
-  ld.param.u64 %rd3, [out];
-  atom.global.add.u32 %r2, [%rd1], 1;
-  mul.wide.u32 %rd4, %r2, 4;
-  add.u64 %rd5, %rd2, %rd4;
+  mov.u32 %r1, %tid.x; setp.ne.u32 %p, %r1, 0; @%p bra end;
+  ld.param.u64 %rd1, [ticket]; ld.param.u64 %rd2, [state]; ld.param.u64 %rd3, [out];
+  atom.global.add.u32 %r2, [%rd1], 1; mul.wide.u32 %rd4, %r2, 4; add.u64 %rd5, %rd2, %rd4;
   mov.u32 %r3, 0;
-work:
-  add.u32 %r3, %r3, 1;
-  setp.lt.u32 %p, %r3, 50;
-  @%p bra work;
-  st.relaxed.gpu.global.u32 [%rd5], 1;
-  mov.u64 %rd6, %rd5;
-  mov.u32 %r3, 0;
-look:
-  setp.eq.u64 %p, %rd6, %rd2;
-  @%p bra found;
-  ld.relaxed.gpu.global.u32 %r4, [%rd6 + -4];
-  setp.eq.u32 %p, %r4, 0;
-  @%p bra look;
-  add.u32 %r3, %r3, 1;
-  sub.u64 %rd6, %rd6, 4;
-  setp.eq.u32 %p, %r4, 1;
-  @%p bra look;
-found:
-  st.relaxed.gpu.global.u32 [%rd5], 2;
-  add.u64 %rd7, %rd3, %rd4;
-  st.global.u32 [%rd7], %r3;
-end:
+  work: add.u32 %r3, %r3, 1; setp.lt.u32 %p, %r3, 50; @%p bra work;
+  st.relaxed.gpu.global.u32 [%rd5], 1; mov.u64 %rd6, %rd5; mov.u32 %r3, 0;
+  look: setp.eq.u64 %p, %rd6, %rd2; @%p bra found;
+  ld.relaxed.gpu.global.u32 %r4, [%rd6 + -4]; setp.eq.u32 %p, %r4, 0; @%p bra look;
+  add.u32 %r3, %r3, 1; sub.u64 %rd6, %rd6, 4; setp.eq.u32 %p, %r4, 1; @%p bra look;
+  found: st.relaxed.gpu.global.u32 [%rd5], 2; add.u64 %rd7, %rd3, %rd4; st.global.u32 [%rd7], %r3;
+  end:
 )");
   constexpr int kBlocks = 200;
   TestDevice t(kLookBack);
@@ -799,24 +733,19 @@ TEST(Machine, HeldBlockMakesOthersLookFarBackInSomeSchedules) {
 
 TEST(Machine, ForgedTextureDescriptorIsRefused) {
   const std::string kFetch = kernel(".param .u64 handle, .param .u64 out", R"(
-  ld.param.u64 %rd1, [handle];
-  ld.param.u64 %rd2, [out];
-  mov.u32 %r1, %tid.x;
-  tex.1d.v4.s32.s32 {%r2, %r3, %r4, %r5}, [%rd1, {%r1}];
-  mul.wide.u32 %rd3, %r1, 4;
-  add.u64 %rd4, %rd2, %rd3;
-  st.global.u32 [%rd4], %r2;
+  ld.param.u64 %rd1, [handle]; ld.param.u64 %rd2, [out]; mov.u32 %r1, %tid.x;
+  tex.1d.v4.s32.s32 {%r2, %r3, %r4, %r5}, [%rd1, {%r1}]; mul.wide.u32 %rd3, %r1, 4;
+  add.u64 %rd4, %rd2, %rd3; st.global.u32 [%rd4], %r2;
 )");
   TestDevice t(kFetch);
   t.device.set_mode(kCounters);
   std::vector<int> values(256);
   std::iota(values.begin(), values.end(), 7);
   auto texels = t.array<int>(values);
-  TextureDescriptor d;
-  d.mark = TextureDescriptor::kTextureMark;
-  d.base = texels.address;
-  d.width = 256;
-  d.kind = ChannelKind::is_signed;
+  TextureDescriptor d{.mark = TextureDescriptor::kTextureMark,
+                      .base = texels.address,
+                      .width = 256,
+                      .kind = ChannelKind::is_signed};
   auto out = t.array<int>(256);
   auto forged = t.array<TextureDescriptor>(1, d);
   const auto refused = t.try_launch("k", 1, 256, forged, out);
@@ -832,15 +761,9 @@ TEST(Machine, ForgedTextureDescriptorIsRefused) {
 
 TEST(Machine, MbarrierPhaseCountsAsBarrier) {
   const std::string kMeet = kernel("", R"(
-  .shared .align 8 .b64 s_bar;
-  mov.u32 %r1, %tid.x;
-  setp.eq.u32 %p, %r1, 0;
-  @%p mbarrier.init.shared.b64 [s_bar], 64;
-  bar.sync 0;
-  mbarrier.arrive.shared.b64 %rd1, [s_bar];
-again:
-  mbarrier.test_wait.shared.b64 %q, [s_bar], %rd1;
-  @!%q bra again;
+  .shared .align 8 .b64 s_bar; mov.u32 %r1, %tid.x; setp.eq.u32 %p, %r1, 0;
+  @%p mbarrier.init.shared.b64 [s_bar], 64; bar.sync 0; mbarrier.arrive.shared.b64 %rd1, [s_bar];
+  again: mbarrier.test_wait.shared.b64 %q, [s_bar], %rd1; @!%q bra again;
 )");
   TestDevice t(kMeet);
   t.device.set_mode(kCounters);
@@ -850,22 +773,11 @@ again:
 // Before PTX 6.4, and for chips before sm_70, votes and shuffles have no mask: the active lanes take part.
 std::string votes_without_sync(const char* head) {
   return std::string(head) + "\n.address_size 64\n" + kernel(".param .u64 data", R"(
-  .reg .pred %odd;
-  ld.param.u64 %rd1, [data];
-  mov.u32 %r1, %tid.x;
-  mul.wide.u32 %rd2, %r1, 4;
-  add.u64 %rd3, %rd1, %rd2;
-  and.b32 %r2, %r1, 1;
-  setp.ne.u32 %odd, %r2, 0;
-  setp.lt.u32 %p, %r1, 8;
-  mov.u32 %r3, 0;
-  @%odd vote.ballot.b32 %r3, %p;
-  @%odd bra both;
-  vote.all.pred %q, !%p;
-  shfl.idx.b32 %r3, %r1, 30, 31;
-  @%q add.u32 %r3, %r3, 1000;
-both:
-  st.global.u32 [%rd3], %r3;
+  .reg .pred %odd; ld.param.u64 %rd1, [data]; mov.u32 %r1, %tid.x; mul.wide.u32 %rd2, %r1, 4;
+  add.u64 %rd3, %rd1, %rd2; and.b32 %r2, %r1, 1; setp.ne.u32 %odd, %r2, 0; setp.lt.u32 %p, %r1, 8;
+  mov.u32 %r3, 0; @%odd vote.ballot.b32 %r3, %p; @%odd bra both;
+  vote.all.pred %q, !%p; shfl.idx.b32 %r3, %r1, 30, 31; @%q add.u32 %r3, %r3, 1000;
+  both: st.global.u32 [%rd3], %r3;
 )");
 }
 
@@ -888,15 +800,9 @@ TEST(Machine, VotesWithoutSyncAreRefusedWherePtxHasNone) {
 
 TEST(Machine, VoteCombinesItsLanesInOneOperation) {
   const std::string kVotes = kernel(".param .u64 data", R"(
-  ld.param.u64 %rd1, [data];
-  mov.u32 %r1, %tid.x;
-  mul.wide.u32 %rd2, %r1, 4;
-  add.u64 %rd3, %rd1, %rd2;
-  ld.global.u32 %r2, [%rd3];
-  setp.ne.u32 %p, %r2, 0;
-  vote.sync.ballot.b32 %r3, %p, 0xffffffff;
-  add.u32 %r4, %r2, %r3;
-  st.global.u32 [%rd3], %r4;
+  ld.param.u64 %rd1, [data]; mov.u32 %r1, %tid.x; mul.wide.u32 %rd2, %r1, 4; add.u64 %rd3, %rd1, %rd2;
+  ld.global.u32 %r2, [%rd3]; setp.ne.u32 %p, %r2, 0; vote.sync.ballot.b32 %r3, %p, 0xffffffff;
+  add.u32 %r4, %r2, %r3; st.global.u32 [%rd3], %r4;
 )");
   TestDevice t(kVotes);
   t.device.set_mode(kCounters | kDataflow);
@@ -910,12 +816,9 @@ TEST(Machine, VoteCombinesItsLanesInOneOperation) {
 TEST(Machine, LocalMemoryIsCountedInSectors) {
   const std::string kLocal = kernel("", R"(
   .local .align 4 .b8 mine[64];
-  mov.u32 %r1, %tid.x;
-  mov.u64 %rd1, mine;
+  mov.u32 %r1, %tid.x; mov.u64 %rd1, mine;
   st.local.u32 [%rd1], %r1;
-  and.b32 %r2, %r1, 1;
-  mul.wide.u32 %rd2, %r2, 32;
-  add.u64 %rd2, %rd1, %rd2;
+  and.b32 %r2, %r1, 1; mul.wide.u32 %rd2, %r2, 32; add.u64 %rd2, %rd1, %rd2;
   st.local.u32 [%rd2], %r1;
 )");
   TestDevice t(kLocal);
@@ -965,15 +868,11 @@ TEST(Machine, SpilledRegistersCountAsLocalAccesses) {
 TEST(Machine, LocalVariablesInRegistersCostNothing) {
   const std::string kVariable = kernel(".param .u64 out", R"(
   .local .align 4 .b8 mine[16];
-  ld.param.u64 %rd1, [out];
-  ld.global.u32 %r1, [%rd1];
-  mov.u64 %rd2, mine;
+  ld.param.u64 %rd1, [out]; ld.global.u32 %r1, [%rd1]; mov.u64 %rd2, mine;
   cvta.local.u64 %rd3, %rd2;
   st.local.u32 [%rd2+4], %r1;
   ld.local.u32 %r2, [%rd2+4];
-  ld.u32 %r3, [%rd3+4];
-  add.u32 %r2, %r2, %r3;
-  st.global.u32 [%rd1], %r2;
+  ld.u32 %r3, [%rd3+4]; add.u32 %r2, %r2, %r3; st.global.u32 [%rd1], %r2;
 )");
   const auto counted = [&](const ResourceTable& compiled) {
     TestDevice t("");

@@ -50,23 +50,13 @@ constexpr const char* kMallocs = R"(
 .extern .func (.param .b64 r) malloc(.param .b64 n);
 .visible .entry k(.param .u64 out, .param .u32 n)
 {
-  .reg .b32 %r<4>;
-  .reg .b64 %rd<4>;
-  .reg .pred %p;
-  ld.param.u64 %rd0, [out];
-  ld.param.u32 %r0, [n];
-LOOP:
-  mov.u64 %rd1, 4096;
+  .reg .b32 %r<4>; .reg .b64 %rd<4>; .reg .pred %p; ld.param.u64 %rd0, [out]; ld.param.u32 %r0, [n];
+  LOOP: mov.u64 %rd1, 4096;
   { .param .b64 a; .param .b64 b; st.param.b64 [a], %rd1; call (b), malloc, (a); ld.param.b64 %rd2, [b]; }
-  setp.eq.u64 %p, %rd2, 0;
-  @%p bra DONE;
-  st.u8 [%rd2], %r0;
-  st.global.u64 [%rd0], %rd2;
-  add.u32 %r0, %r0, -1;
-  setp.ne.u32 %p, %r0, 0;
+  setp.eq.u64 %p, %rd2, 0; @%p bra DONE;
+  st.u8 [%rd2], %r0; st.global.u64 [%rd0], %rd2; add.u32 %r0, %r0, -1; setp.ne.u32 %p, %r0, 0;
   @%p bra LOOP;
-DONE:
-  ret;
+  DONE: ret;
 }
 )";
 
@@ -109,13 +99,8 @@ TEST(Heap, FreshMemoryCountsAsUninitialisedAgain) {
 constexpr const char* kStores = R"(
 .visible .entry k(.param .u64 out, .param .u32 n)
 {
-  .reg .b32 %r;
-  .reg .b64 %rd<2>;
-  ld.param.u64 %rd0, [out];
-  mov.u32 %r, %tid.x;
-  mad.wide.u32 %rd1, %r, 4, %rd0;
-  st.global.u32 [%rd1], %r;
-  ret;
+  .reg .b32 %r; .reg .b64 %rd<2>; ld.param.u64 %rd0, [out]; mov.u32 %r, %tid.x;
+  mad.wide.u32 %rd1, %r, 4, %rd0; st.global.u32 [%rd1], %r; ret;
 }
 )";
 

@@ -16,37 +16,15 @@ using Json = nlohmann::json;
 constexpr const char* kFold = R"(
 .visible .entry fold(.param .u64 in, .param .u64 out)
 {
-  .reg .pred %p<3>;
-  .reg .b32 %r<12>;
-  .reg .b64 %rd<8>;
-  .shared .align 4 .b8 s_data[16];
-  mov.u32 %r1, %tid.x;
-  ld.param.u64 %rd1, [in];
-  mul.wide.u32 %rd2, %r1, 4;
-  add.u64 %rd3, %rd1, %rd2;
-  ld.global.u32 %r2, [%rd3];
-  mov.u32 %r3, s_data;
-  shl.b32 %r4, %r1, 2;
-  add.u32 %r5, %r3, %r4;
-  st.shared.u32 [%r5], %r2;
-  bar.sync 0;
-  setp.ge.u32 %p1, %r1, 2;
-  @%p1 bra $after;
-  ld.shared.u32 %r6, [%r5];
-  ld.shared.u32 %r7, [%r5+8];
-  add.u32 %r8, %r6, %r7;
-  st.shared.u32 [%r5], %r8;
-$after:
-  bar.sync 0;
-  setp.ne.u32 %p2, %r1, 0;
-  @%p2 bra $end;
-  ld.shared.u32 %r9, [s_data];
-  ld.shared.u32 %r10, [s_data+4];
-  add.u32 %r11, %r9, %r10;
-  ld.param.u64 %rd4, [out];
-  st.global.u32 [%rd4], %r11;
-$end:
-  ret;
+  .reg .pred %p<3>; .reg .b32 %r<12>; .reg .b64 %rd<8>; .shared .align 4 .b8 s_data[16];
+  mov.u32 %r1, %tid.x; ld.param.u64 %rd1, [in]; mul.wide.u32 %rd2, %r1, 4; add.u64 %rd3, %rd1, %rd2;
+  ld.global.u32 %r2, [%rd3]; mov.u32 %r3, s_data; shl.b32 %r4, %r1, 2; add.u32 %r5, %r3, %r4;
+  st.shared.u32 [%r5], %r2; bar.sync 0; setp.ge.u32 %p1, %r1, 2; @%p1 bra $after;
+  ld.shared.u32 %r6, [%r5]; ld.shared.u32 %r7, [%r5+8]; add.u32 %r8, %r6, %r7; st.shared.u32 [%r5], %r8;
+  $after: bar.sync 0; setp.ne.u32 %p2, %r1, 0; @%p2 bra $end;
+  ld.shared.u32 %r9, [s_data]; ld.shared.u32 %r10, [s_data+4]; add.u32 %r11, %r9, %r10;
+  ld.param.u64 %rd4, [out]; st.global.u32 [%rd4], %r11;
+  $end: ret;
 }
 )";
 
@@ -130,7 +108,7 @@ TEST(Trace, EndsAtAFault) {
 // kFold without its first barrier: thread 0 reads what thread 2 writes.
 TEST(Trace, EndsAtTheFirstRaceWithItsMessage) {
   std::string ptx = kFold;
-  ptx.erase(ptx.find("  bar.sync 0;\n"), 14);
+  ptx.erase(ptx.find("bar.sync 0; "), 12);
   TestDevice t(ptx);
   auto in = t.array(std::vector<int>{3, 1, 7, 10});
   auto out = t.array<int>(1, 0);
@@ -158,14 +136,8 @@ TEST(Trace, RecordsWhichLanesTookPart) {
 constexpr const char* kConflict = R"(
 .visible .entry conflict()
 {
-  .reg .b32 %r<5>;
-  .shared .align 4 .b8 s_data[1024];
-  mov.u32 %r1, %tid.x;
-  shl.b32 %r2, %r1, 7;
-  mov.u32 %r3, s_data;
-  add.u32 %r4, %r3, %r2;
-  st.shared.u32 [%r4], %r1;
-  ret;
+  .reg .b32 %r<5>; .shared .align 4 .b8 s_data[1024]; mov.u32 %r1, %tid.x; shl.b32 %r2, %r1, 7;
+  mov.u32 %r3, s_data; add.u32 %r4, %r3, %r2; st.shared.u32 [%r4], %r1; ret;
 }
 )";
 
@@ -194,22 +166,11 @@ TEST(Trace, HasARowForEachPublishingStore) {
 constexpr const char* kWide = R"(
 .visible .entry wide(.param .u64 out)
 {
-  .reg .b32 %r<12>;
-  .reg .b64 %rd<9>;
-  mov.u32 %r1, %tid.x;
-  mul.wide.u32 %rd1, %r1, 1000003;
-  mul.lo.u64 %rd2, %rd1, 1000003;
-  mov.b64 {%r2, %r3}, %rd2;
-  shfl.sync.down.b32 %r4, %r3, 1, 31, -1;
-  shfl.sync.down.b32 %r5, %r2, 1, 31, -1;
-  mov.b64 %rd3, {%r5, %r4};
-  ld.param.u64 %rd4, [out];
-  mul.wide.u32 %rd5, %r1, 8;
-  add.u64 %rd6, %rd4, %rd5;
-  st.global.u64 [%rd6], %rd3;
-  shfl.sync.down.b32 %r6, %r2, 1, 31, -1;
-  shfl.sync.down.b32 %r7, %r2, 2, 31, -1;
-  ret;
+  .reg .b32 %r<12>; .reg .b64 %rd<9>; mov.u32 %r1, %tid.x; mul.wide.u32 %rd1, %r1, 1000003;
+  mul.lo.u64 %rd2, %rd1, 1000003; mov.b64 {%r2, %r3}, %rd2; shfl.sync.down.b32 %r4, %r3, 1, 31, -1;
+  shfl.sync.down.b32 %r5, %r2, 1, 31, -1; mov.b64 %rd3, {%r5, %r4}; ld.param.u64 %rd4, [out];
+  mul.wide.u32 %rd5, %r1, 8; add.u64 %rd6, %rd4, %rd5; st.global.u64 [%rd6], %rd3;
+  shfl.sync.down.b32 %r6, %r2, 1, 31, -1; shfl.sync.down.b32 %r7, %r2, 2, 31, -1; ret;
 }
 )";
 
@@ -237,32 +198,13 @@ TEST(Trace, ShowsAWideShuffleAsOneStep) {
 constexpr const char* kOrigins = R"(
 .visible .entry origins(.param .u64 in, .param .u64 out)
 {
-  .reg .pred %p<2>;
-  .reg .b32 %r<12>;
-  .reg .b64 %rd<6>;
-  .shared .align 4 .b8 s_data[128];
-  mov.u32 %r1, %tid.x;
-  ld.param.u64 %rd1, [in];
-  mul.wide.u32 %rd2, %r1, 4;
-  add.u64 %rd3, %rd1, %rd2;
-  ld.global.u32 %r2, [%rd3];
-  mov.u32 %r3, s_data;
-  shl.b32 %r4, %r1, 2;
-  add.u32 %r5, %r3, %r4;
-  bar.sync 0;
-  st.shared.u32 [%r5], %r2;
-  bar.sync 0;
-  add.u32 %r6, %r2, %r2;
-  st.shared.u32 [%r5], %r6;
-  bar.sync 0;
-  shfl.sync.bfly.b32 %r7, %r6, 1, 31, -1;
-  add.u32 %r8, %r7, %r6;
-  setp.gt.u32 %p1, %r8, 5;
-  selp.u32 %r9, 1, 0, %p1;
-  ld.param.u64 %rd4, [out];
-  add.u64 %rd5, %rd4, %rd2;
-  st.global.u32 [%rd5], %r9;
-  ret;
+  .reg .pred %p<2>; .reg .b32 %r<12>; .reg .b64 %rd<6>; .shared .align 4 .b8 s_data[128];
+  mov.u32 %r1, %tid.x; ld.param.u64 %rd1, [in]; mul.wide.u32 %rd2, %r1, 4; add.u64 %rd3, %rd1, %rd2;
+  ld.global.u32 %r2, [%rd3]; mov.u32 %r3, s_data; shl.b32 %r4, %r1, 2; add.u32 %r5, %r3, %r4;
+  bar.sync 0; st.shared.u32 [%r5], %r2; bar.sync 0; add.u32 %r6, %r2, %r2; st.shared.u32 [%r5], %r6;
+  bar.sync 0; shfl.sync.bfly.b32 %r7, %r6, 1, 31, -1; add.u32 %r8, %r7, %r6; setp.gt.u32 %p1, %r8, 5;
+  selp.u32 %r9, 1, 0, %p1; ld.param.u64 %rd4, [out]; add.u64 %rd5, %rd4, %rd2;
+  st.global.u32 [%rd5], %r9; ret;
 }
 )";
 

@@ -6,7 +6,7 @@
 #include <unistd.h>
 #include <cstdio>
 
-#include "right.cuh"
+#include "runs_right.cuh"
 
 namespace {
 struct Leave {
@@ -17,9 +17,3 @@ struct Leave {
   }
 } leave;
 }  // namespace
-
-namespace course::reduction {
-Status run(const lab::Request& request) {
-  return dispatch(request, [](const auto& job) { return hostile::right(job); });
-}
-}  // namespace course::reduction

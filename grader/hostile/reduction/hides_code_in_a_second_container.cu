@@ -3,10 +3,4 @@
 // screen: 2 fat binaries
 // expect: neighboured OK
 asm(".section .nv_fatbin,\"a\"\n.align 8\n.long 0xBA55ED50\n.short 1, 16\n.quad 0\n.text");
-#include "right.cuh"
-
-namespace course::reduction {
-Status run(const lab::Request& request) {
-  return dispatch(request, [](const auto& job) { return hostile::right(job); });
-}
-}  // namespace course::reduction
+#include "runs_right.cuh"

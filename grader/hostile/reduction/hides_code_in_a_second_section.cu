@@ -3,10 +3,4 @@
 // screen: several sections
 // expect: neighboured POLICY device code that can't be read
 asm(".section .nv_fatbin,\"aG\",@progbits,mine,comdat\n.align 8\n.quad 0\n.text");
-#include "right.cuh"
-
-namespace course::reduction {
-Status run(const lab::Request& request) {
-  return dispatch(request, [](const auto& job) { return hostile::right(job); });
-}
-}  // namespace course::reduction
+#include "runs_right.cuh"

@@ -3,10 +3,4 @@
 // screen: is cut off
 // expect: neighboured POLICY device code that can't be read
 asm(".section .nv_fatbin,\"a\"\n.align 8\n.long 0xBA55ED50\n.short 1, 16\n.quad 1 << 40\n.text");
-#include "right.cuh"
-
-namespace course::reduction {
-Status run(const lab::Request& request) {
-  return dispatch(request, [](const auto& job) { return hostile::right(job); });
-}
-}  // namespace course::reduction
+#include "runs_right.cuh"

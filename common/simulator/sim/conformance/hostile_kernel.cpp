@@ -44,8 +44,15 @@ class Writer {
     body_ += guarded ? fmt::format("  @{}%p{} {};\n", c_.one_in(2) ? "!" : "", c_.below(4), text)
                      : fmt::format("  {};\n", text);
   }
+  template <typename... T>
+  void line(fmt::format_string<T...> format, T&&... values) {
+    line(fmt::format(format, std::forward<T>(values)...));
+  }
   // A call with its parameters cannot be guarded as a whole.
-  void group(const std::string& text) { body_ += "  " + text + "\n"; }
+  template <typename... T>
+  void group(fmt::format_string<T...> format, T&&... values) {
+    body_ += "  " + fmt::format(format, std::forward<T>(values)...) + "\n";
+  }
   std::string r() { return fmt::format("%r{}", c_.below(kRegisters)); }
   std::string rd() { return fmt::format("%rd{}", c_.below(kRegisters)); }
   std::string p() { return fmt::format("%p{}", c_.below(4)); }
@@ -130,30 +137,21 @@ std::string Writer::where(std::string_view space) {
 void Writer::new_address() {
   const std::string to = rd();
   switch (c_.below(7)) {
-    case 0:
-      line(fmt::format("mov.u64 {}, {}", to, c_.text({"g_module", "c_module", "s_own", "l_own", "f"})));
-      break;
+    case 0: return line("mov.u64 {}, {}", to, c_.text({"g_module", "c_module", "s_own", "l_own", "f"}));
     case 1:
-      line(fmt::format("cvta{}.{}.u64 {}, {}", c_.one_in(3) ? ".to" : "",
-                       c_.text({"shared", "local", "global", "const"}), to, rd()));
-      break;
-    case 2:
-      line(fmt::format("mapa.u64 {}, {}, {}", to, rd(), c_.of({0, 0, 0, 0, 1, 1, 2, 15, 16, -1})));
-      break;
+      return line("cvta{}.{}.u64 {}, {}", c_.one_in(3) ? ".to" : "",
+                  c_.text({"shared", "local", "global", "const"}), to, rd());
+    case 2: return line("mapa.u64 {}, {}, {}", to, rd(), c_.of({0, 0, 0, 0, 1, 1, 2, 15, 16, -1}));
     case 3: {
       const std::string narrow = r();
-      line(fmt::format("mov.u32 {}, {}", narrow, c_.text({"s_own", "s_dynamic", "s_module", "l_own"})));
-      if (c_.one_in(3)) line(fmt::format("mapa.shared::cluster.u32 {}, {}, {}", narrow, narrow, c_.below(3)));
-      if (c_.one_in(2))
-        line(fmt::format("mad.lo.u32 {0}, %lane, {1}, {0}", narrow, c_.of({4, 8, 16, 1, 65536})));
-      if (c_.one_in(3))
-        line(fmt::format("add.u32 {0}, {0}, {1}", narrow, static_cast<std::uint32_t>(offset())));
-      break;
+      line("mov.u32 {}, {}", narrow, c_.text({"s_own", "s_dynamic", "s_module", "l_own"}));
+      if (c_.one_in(3)) line("mapa.shared::cluster.u32 {}, {}, {}", narrow, narrow, c_.below(3));
+      if (c_.one_in(2)) line("mad.lo.u32 {0}, %lane, {1}, {0}", narrow, c_.of({4, 8, 16, 1, 65536}));
+      if (c_.one_in(3)) line("add.u32 {0}, {0}, {1}", narrow, static_cast<std::uint32_t>(offset()));
+      return;
     }
-    case 4:
-      line(fmt::format("mad.lo.u64 {0}, %lanes, {1}, {0}", to, c_.of<std::int64_t>({1, 4, 8, 16, 4096, -4})));
-      break;
-    default: line(fmt::format("mov.u64 {}, {}", to, address())); break;
+    case 4: return line("mad.lo.u64 {0}, %lanes, {1}, {0}", to, c_.of<std::int64_t>({1, 4, 8, 16, 4096, -4}));
+    default: return line("mov.u64 {}, {}", to, address());
   }
 }
 
@@ -199,26 +197,21 @@ void Writer::barrier_object() {
       c_.one_in(3) ? r() : fmt::format("{}", c_.of<std::int64_t>({1, 2, 32, 0, 1048575, 1048576, -1}));
   switch (c_.below(8)) {
     case 0:
-    case 1: line(fmt::format("mbarrier.init{}.b64 [{}], {}", space, at, n)); break;
+    case 1: return line("mbarrier.init{}.b64 [{}], {}", space, at, n);
     case 2:
-      line(fmt::format("mbarrier.arrive{}{}.b64 {}, [{}]{}", c_.one_in(3) ? ".expect_tx" : "", space,
-                       c_.one_in(2) ? "_" : rd(), at, c_.one_in(2) ? ", " + n : ""));
-      break;
+      return line("mbarrier.arrive{}{}.b64 {}, [{}]{}", c_.one_in(3) ? ".expect_tx" : "", space,
+                  c_.one_in(2) ? "_" : rd(), at, c_.one_in(2) ? ", " + n : "");
     case 3:
-      line(fmt::format("mbarrier.arrive_drop{}{}.b64 {}, [{}]", c_.one_in(3) ? ".noComplete" : "", space,
-                       rd(), at));
-      break;
+      return line("mbarrier.arrive_drop{}{}.b64 {}, [{}]", c_.one_in(3) ? ".noComplete" : "", space, rd(),
+                  at);
     case 4:
-      line(fmt::format("mbarrier.{}{}.b64 {}, [{}], {}", c_.text({"test_wait", "try_wait"}), space, p(), at,
-                       rd()));
-      break;
-    case 5: line(fmt::format("mbarrier.test_wait.parity{}.b64 {}, [{}], {}", space, p(), at, r())); break;
+      return line("mbarrier.{}{}.b64 {}, [{}], {}", c_.text({"test_wait", "try_wait"}), space, p(), at, rd());
+    case 5: return line("mbarrier.test_wait.parity{}.b64 {}, [{}], {}", space, p(), at, r());
     case 6:
-      line(fmt::format("mbarrier.{}{}.b64 [{}]{}",
-                       c_.text({"inval", "expect_tx.relaxed.cta", "complete_tx.relaxed.cta"}), space, at,
-                       c_.one_in(4) ? "" : ", " + n));
-      break;
-    default: line(fmt::format("mbarrier.pending_count.b64 {}, {}", r(), rd())); break;
+      return line("mbarrier.{}{}.b64 [{}]{}",
+                  c_.text({"inval", "expect_tx.relaxed.cta", "complete_tx.relaxed.cta"}), space, at,
+                  c_.one_in(4) ? "" : ", " + n);
+    default: return line("mbarrier.pending_count.b64 {}, {}", r(), rd());
   }
 }
 
@@ -229,29 +222,23 @@ void Writer::copy() {
     case 0:
     case 1: {
       const int n = c_.of({4, 8, 16});
-      line(fmt::format("cp.async.ca.shared.global [{}], [{}], {}{}", where("shared"), where("global"), n,
-                       c_.one_in(2) ? ", " + r() : ""));
-      break;
+      return line("cp.async.ca.shared.global [{}], [{}], {}{}", where("shared"), where("global"), n,
+                  c_.one_in(2) ? ", " + r() : "");
     }
     case 2:
-      line(fmt::format(
-          "cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes [{}], [{}], {}, [{}]",
-          where("shared"), where("global"), size, where("shared")));
-      break;
+      return line("cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes [{}], [{}], {}, [{}]",
+                  where("shared"), where("global"), size, where("shared"));
     case 3:
-      line(fmt::format("cp.async.bulk.global.shared::cta.bulk_group [{}], [{}], {}", where("global"),
-                       where("shared"), size));
-      break;
+      return line("cp.async.bulk.global.shared::cta.bulk_group [{}], [{}], {}", where("global"),
+                  where("shared"), size);
     case 4:
-      line(fmt::format("cp.async.mbarrier.arrive{}.shared.b64 [{}]", c_.one_in(2) ? ".noinc" : "",
-                       where("shared")));
-      break;
-    case 5: line(c_.one_in(2) ? "cp.async.commit_group" : "cp.async.bulk.commit_group"); break;
+      return line("cp.async.mbarrier.arrive{}.shared.b64 [{}]", c_.one_in(2) ? ".noinc" : "",
+                  where("shared"));
+    case 5: return line(c_.one_in(2) ? "cp.async.commit_group" : "cp.async.bulk.commit_group");
     case 6:
-      line(c_.one_in(3) ? "cp.async.wait_all"
-                        : fmt::format("cp.async{}.wait_group {}", c_.one_in(2) ? ".bulk" : "",
-                                      c_.of<std::int64_t>({0, 1, -1, 0x7fffffff})));
-      break;
+      return line(c_.one_in(3) ? "cp.async.wait_all"
+                               : fmt::format("cp.async{}.wait_group {}", c_.one_in(2) ? ".bulk" : "",
+                                             c_.of<std::int64_t>({0, 1, -1, 0x7fffffff})));
     default:
       line(c_.one_in(2) ? fmt::format("prefetch.global.L2 [{}]", where("global"))
                         : fmt::format("cp.async.bulk.prefetch.L2.global [{}], {}", where("global"), size));
@@ -263,51 +250,39 @@ void Writer::matrix() {
   switch (c_.below(4)) {
     case 0: {
       const int n = c_.of({1, 2, 4});
-      line(fmt::format("ldmatrix.sync.aligned.m8n8.x{}{}.shared.b16 {}, [{}]", n,
-                       c_.one_in(2) ? ".trans" : "", n == 1 ? "{" + r() + "}" : vector_of(32, n),
-                       where("shared")));
-      break;
+      return line("ldmatrix.sync.aligned.m8n8.x{}{}.shared.b16 {}, [{}]", n, c_.one_in(2) ? ".trans" : "",
+                  n == 1 ? "{" + r() + "}" : vector_of(32, n), where("shared"));
     }
     case 1:
-      line(fmt::format("stmatrix.sync.aligned.m8n8.x2.shared.b16 [{}], {}", where("shared"),
-                       vector_of(32, 2)));
-      break;
+      return line("stmatrix.sync.aligned.m8n8.x2.shared.b16 [{}], {}", where("shared"), vector_of(32, 2));
     case 2:
-      line(
-          fmt::format("wmma.load.{}.sync.aligned.{}.m16n16k16{}{}.f16 {{%r0, %r1, %r2, %r3, %r4, %r5, %r6, "
-                      "%r7}}, [{}], {}",
-                      c_.text({"a", "b"}), c_.text({"row", "col"}), space.empty() ? "" : ".", space,
-                      where(space), c_.one_in(2) ? r() : "16"));
-      break;
+      return line(
+          "wmma.load.{}.sync.aligned.{}.m16n16k16{}{}.f16 {{%r0, %r1, %r2, %r3, %r4, %r5, %r6, "
+          "%r7}}, [{}], {}",
+          c_.text({"a", "b"}), c_.text({"row", "col"}), space.empty() ? "" : ".", space, where(space),
+          c_.one_in(2) ? r() : "16");
     default:
-      line(fmt::format(
+      line(
           "wmma.store.d.sync.aligned.{}.m16n16k16{}{}.f32 [{}], {{%f0, %f1, %f2, %f3, %f0, %f1, %f2, %f3}}, "
           "{}",
-          c_.text({"row", "col"}), space.empty() ? "" : ".", space, where(space), c_.one_in(2) ? r() : "16"));
+          c_.text({"row", "col"}), space.empty() ? "" : ".", space, where(space), c_.one_in(2) ? r() : "16");
   }
 }
 
 void Writer::texture() {
   const std::string handle = rd();
   switch (c_.below(6)) {
-    case 0:
-      line(fmt::format("tex.1d.v4.f32.{} {}, [{}, {{{}}}]", "s32", vector_of(32, 4), handle, r()));
-      break;
-    case 1: line(fmt::format("tex.2d.v4.f32.f32 {{%f0, %f1, %f2, %f3}}, [{}, {{%f0, %f1}}]", handle)); break;
-    case 2:
-      line(fmt::format("tex.3d.v4.f32.f32 {{%f0, %f1, %f2, %f3}}, [{}, {{%f0, %f1, %f2, %f3}}]", handle));
-      break;
+    case 0: return line("tex.1d.v4.f32.{} {}, [{}, {{{}}}]", "s32", vector_of(32, 4), handle, r());
+    case 1: return line("tex.2d.v4.f32.f32 {{%f0, %f1, %f2, %f3}}, [{}, {{%f0, %f1}}]", handle);
+    case 2: return line("tex.3d.v4.f32.f32 {{%f0, %f1, %f2, %f3}}, [{}, {{%f0, %f1, %f2, %f3}}]", handle);
     case 3:
-      line(
-          fmt::format("tex.a2d.v4.f32.f32 {{%f0, %f1, %f2, %f3}}, [{}, {{{}, %f0, %f1, %f2}}]", handle, r()));
-      break;
+      return line("tex.a2d.v4.f32.f32 {{%f0, %f1, %f2, %f3}}, [{}, {{{}, %f0, %f1, %f2}}]", handle, r());
     case 4:
-      line(fmt::format("suld.b.2d.{}.{} {}, [{}, {{{}, {}}}]", c_.text({"b32", "b8", "b16"}),
-                       c_.text({"trap", "clamp", "zero"}), r(), handle, r(), r()));
-      break;
+      return line("suld.b.2d.{}.{} {}, [{}, {{{}, {}}}]", c_.text({"b32", "b8", "b16"}),
+                  c_.text({"trap", "clamp", "zero"}), r(), handle, r(), r());
     default:
-      line(fmt::format("sust.b.2d.v4.b32.{} [{}, {{{}, {}}}], {}", c_.text({"trap", "clamp", "zero"}), handle,
-                       r(), r(), vector_of(32, 4)));
+      line("sust.b.2d.v4.b32.{} [{}, {{{}, {}}}], {}", c_.text({"trap", "clamp", "zero"}), handle, r(), r(),
+           vector_of(32, 4));
   }
 }
 
@@ -315,15 +290,13 @@ void Writer::synchronise() {
   const std::string number = c_.one_in(3) ? r() : fmt::format("{}", c_.of({0, 1, 15, 16, 17, -1}));
   const std::string count = c_.one_in(3) ? r() : fmt::format("{}", c_.of({32, 64, 0, 1, 2048, -1}));
   switch (c_.below(8)) {
-    case 0: line("bar.sync " + number); break;
-    case 1: line(fmt::format("bar.sync {}, {}", number, count)); break;
-    case 2: line(fmt::format("bar.arrive {}, {}", number, count)); break;
-    case 3: line(fmt::format("bar.red.{} {}, {}, {}", "popc.u32", r(), number, p())); break;
-    case 4:
-      line(fmt::format("barrier.cluster.{}", c_.text({"arrive", "wait", "arrive.release", "wait.acquire"})));
-      break;
-    case 5: line("bar.warp.sync " + (c_.one_in(2) ? r() : std::string("-1"))); break;
-    case 6: line(std::string(c_.text({"membar.gl", "fence.sc.gpu", "fence.acq_rel.cta"}))); break;
+    case 0: return line("bar.sync " + number);
+    case 1: return line("bar.sync {}, {}", number, count);
+    case 2: return line("bar.arrive {}, {}", number, count);
+    case 3: return line("bar.red.{} {}, {}, {}", "popc.u32", r(), number, p());
+    case 4: return line("barrier.cluster.{}", c_.text({"arrive", "wait", "arrive.release", "wait.acquire"}));
+    case 5: return line("bar.warp.sync " + (c_.one_in(2) ? r() : std::string("-1")));
+    case 6: return line(std::string(c_.text({"membar.gl", "fence.sc.gpu", "fence.acq_rel.cta"})));
     default: line(c_.one_in(2) ? "nanosleep.u32 " + r() : fmt::format("mov.u64 {}, %clock64", rd()));
   }
 }
@@ -335,56 +308,48 @@ void Writer::shuffle() {
                                : fmt::format("{}", c_.of<std::int64_t>({0, 1, 0x80000000, 0xffff}));
   switch (c_.below(6)) {
     case 0:
-      line(fmt::format("shfl.sync.{}.b32 {}|{}, {}, {}, {}, {}", c_.text({"up", "down", "bfly", "idx"}), r(),
-                       p(), r(), r(), r(), mask));
-      break;
-    case 1: line(fmt::format("vote.sync.ballot.b32 {}, {}, {}", r(), p(), mask)); break;
+      return line("shfl.sync.{}.b32 {}|{}, {}, {}, {}, {}", c_.text({"up", "down", "bfly", "idx"}), r(), p(),
+                  r(), r(), r(), mask);
+    case 1: return line("vote.sync.ballot.b32 {}, {}, {}", r(), p(), mask);
     case 2:
-      line(fmt::format("match.any.sync.b{} {}, {}, {}", c_.one_in(2) ? "32" : "64", r(),
-                       c_.one_in(2) ? r() : rd(), mask));
-      break;
-    case 3: line(fmt::format("match.all.sync.b32 {}|{}, {}, {}", r(), p(), r(), mask)); break;
+      return line("match.any.sync.b{} {}, {}, {}", c_.one_in(2) ? "32" : "64", r(), c_.one_in(2) ? r() : rd(),
+                  mask);
+    case 3: return line("match.all.sync.b32 {}|{}, {}, {}", r(), p(), r(), mask);
     case 4:
-      line(
-          fmt::format("redux.sync.{} {}, {}, {}", c_.text({"add.s32", "min.u32", "or.b32"}), r(), r(), mask));
-      break;
-    default: line(fmt::format("elect.sync {}|{}, {}", r(), p(), mask));
+      return line("redux.sync.{} {}, {}, {}", c_.text({"add.s32", "min.u32", "or.b32"}), r(), r(), mask);
+    default: line("elect.sync {}|{}, {}", r(), p(), mask);
   }
 }
 
 void Writer::call() {
   switch (c_.below(6)) {
     case 0:
-      group(fmt::format(
+      return group(
           "{{ .param .b64 x; .param .b64 y; st.param.b64 [x], {}; call (y), f, (x); ld.param.b64 {}, [y]; }}",
-          rd(), rd()));
-      break;
+          rd(), rd());
     case 1:
-      group(
-          fmt::format("{{ .param .b64 x; .param .b64 y; st.param.b64 [x], {}; call (y), {}, (x), proto; "
-                      "ld.param.b64 {}, [y]; }}",
-                      rd(), rd(), rd()));
-      break;
+      return group(
+          "{{ .param .b64 x; .param .b64 y; st.param.b64 [x], {}; call (y), {}, (x), proto; "
+          "ld.param.b64 {}, [y]; }}",
+          rd(), rd(), rd());
     case 2:
-      group(
-          fmt::format("{{ .param .b64 x; .param .b64 y; st.param.b64 [x], {}; call (y), malloc, (x); "
-                      "ld.param.b64 {}, [y]; }}",
-                      c_.one_in(3) ? rd() : "%small", rd()));
-      break;
-    case 3: group(fmt::format("{{ .param .b64 x; st.param.b64 [x], {}; call free, (x); }}", rd())); break;
+      return group(
+          "{{ .param .b64 x; .param .b64 y; st.param.b64 [x], {}; call (y), malloc, (x); "
+          "ld.param.b64 {}, [y]; }}",
+          c_.one_in(3) ? rd() : "%small", rd());
+    case 3: return group("{{ .param .b64 x; st.param.b64 [x], {}; call free, (x); }}", rd());
     case 4:
-      group(
-          fmt::format("{{ .param .b64 x; .param .b64 y; .param .b32 z; st.param.b64 [x], {}; st.param.b64 "
-                      "[y], {}; call (z), vprintf, (x, y); ld.param.b32 {}, [z]; }}",
-                      c_.one_in(4) ? rd() : "%format", rd(), r()));
-      break;
+      return group(
+          "{{ .param .b64 x; .param .b64 y; .param .b32 z; st.param.b64 [x], {}; st.param.b64 "
+          "[y], {}; call (z), vprintf, (x, y); ld.param.b32 {}, [z]; }}",
+          c_.one_in(4) ? rd() : "%format", rd(), r());
     default:
       group(
-          fmt::format("{{ .param .b64 w; .param .b64 x; .param .b32 y; .param .b64 z; .param .b64 n; "
-                      "st.param.b64 [w], {0}; st.param.b64 [x], %format; "
-                      "st.param.b32 [y], 1; st.param.b64 [z], %format; st.param.b64 [n], 1; call "
-                      "__assertfail, (w, x, y, z, n); }}",
-                      rd()));
+          "{{ .param .b64 w; .param .b64 x; .param .b32 y; .param .b64 z; .param .b64 n; "
+          "st.param.b64 [w], {0}; st.param.b64 [x], %format; "
+          "st.param.b32 [y], 1; st.param.b64 [z], %format; st.param.b64 [n], 1; call "
+          "__assertfail, (w, x, y, z, n); }}",
+          rd());
   }
 }
 
@@ -410,12 +375,12 @@ void Writer::control(int depth) {
       statement(depth + 1);
       body_ += fmt::format("M{0}:\n", label);
       break;
-    case 3: line(c_.one_in(2) ? "exit" : "ret"); break;
+    case 3: return line(c_.one_in(2) ? "exit" : "ret");
     default:
       if (c_.one_in(4))
         line("trap");
       else
-        line(fmt::format("setp.lt.u32 {}, {}, {}", p(), r(), r()));
+        line("setp.lt.u32 {}, {}, {}", p(), r(), r());
   }
 }
 
@@ -441,17 +406,16 @@ void Writer::statement(int depth) {
     default:
       switch (c_.below(4)) {
         case 0:
-          return line(
-              fmt::format("mov.u32 {}, {}", r(),
-                          c_.text({"%tid.x", "%laneid", "%ctaid.x", "%cluster_ctarank", "%nctaid.y", "%smid",
-                                   "%envreg2", "%total_smem_size", "%reserved_smem_offset_1"})));
+          return line("mov.u32 {}, {}", r(),
+                      c_.text({"%tid.x", "%laneid", "%ctaid.x", "%cluster_ctarank", "%nctaid.y", "%smid",
+                               "%envreg2", "%total_smem_size", "%reserved_smem_offset_1"}));
         case 1:
-          return line(fmt::format("mov.u32 {}, {}", r(),
-                                  static_cast<std::uint32_t>(c_.one_in(2) ? c_.word() : c_.below(70))));
+          return line("mov.u32 {}, {}", r(),
+                      static_cast<std::uint32_t>(c_.one_in(2) ? c_.word() : c_.below(70)));
         case 2:
-          return line(fmt::format("isspacep.{} {}, {}",
-                                  c_.text({"shared", "local", "global", "shared::cluster"}), p(), rd()));
-        default: return line(fmt::format("getctarank.u64 {}, {}", r(), rd()));
+          return line("isspacep.{} {}, {}", c_.text({"shared", "local", "global", "shared::cluster"}), p(),
+                      rd());
+        default: return line("getctarank.u64 {}, {}", r(), rd());
       }
   }
 }

@@ -36,38 +36,25 @@ bool is_refused(const Operation& o) {
 // (For instructions whose machine code deviates from the ISA, kTemplates has forms with operands for which
 // both agree.)
 // Capital letters stand for registers: P predicate, H 16 bits, R 32, W 64; # for a random byte.
-constexpr std::string_view kTemplates[] = {
-    "set.lt.u32.f16x2 R, R, R",
-    "set.geu.s32.bf16x2 R, R, R",
-    "set.ne.and.f16x2.f16x2 R, R, R, P",
-    "set.le.bf16x2.bf16x2 R, R, R",
-    "set.gt.u16.f16 H, H, H",
-    "set.eq.u32.u64 R, W, W",
-    "set.ltu.f32.f64 R, W, W",
-    "set.hs.xor.s32.u32 R, R, R, !P",
-    "setp.lt.f16x2 P|P, R, R",
-    "setp.neu.or.bf16x2 P|P, R, R, P",
-    "setp.gt.and.s32 P|P, R, R, P",
-    "setp.le.xor.u64 P|P, W, W, !P",
-    "mov.b32 {H, H}, R",
-    "mov.b32 R, {H, H}",
-    "mov.b64 {R, R}, W",
-    "mov.b64 W, {R, R}",
-    "mov.b64 {H, H, H, H}, W",
-    "mov.b64 W, {H, H, H, H}",
-    "lop3.b32 R, R, R, R, #",
-    "lop3.or.b32 R|P, R, R, R, #, P",
-    "prmt.b32 R, R, R, #",
-    "shf.l.wrap.b32 R, R, R, #",
-    "add.s32 R, R, -#",
-    "and.b64 W, W, 0xffff00ff00ff",
-    "mul.wide.u32 W, R, #",
-    "bfi.b64 W, W, W, #, #",
-    "bfe.u64 W, W, #, #",
-    "bfe.s64 W, W, #, #",
-    "cvt.pack.sat.u8.s32.b32 R, R, R, R",
-    "cvt.pack.sat.s16.s32 R, R, R",
-};
+constexpr std::string_view kTemplates =
+    "set.lt.u32.f16x2 R, R, R; set.geu.s32.bf16x2 R, R, R; set.ne.and.f16x2.f16x2 R, R, R, P; "
+    "set.le.bf16x2.bf16x2 R, R, R; set.gt.u16.f16 H, H, H; set.eq.u32.u64 R, W, W; "
+    "set.ltu.f32.f64 R, W, W; set.hs.xor.s32.u32 R, R, R, !P; setp.lt.f16x2 P|P, R, R; "
+    "setp.neu.or.bf16x2 P|P, R, R, P; setp.gt.and.s32 P|P, R, R, P; setp.le.xor.u64 P|P, W, W, !P; "
+    "mov.b32 {H, H}, R; mov.b32 R, {H, H}; mov.b64 {R, R}, W; mov.b64 W, {R, R}; "
+    "mov.b64 {H, H, H, H}, W; mov.b64 W, {H, H, H, H}; lop3.b32 R, R, R, R, #; "
+    "lop3.or.b32 R|P, R, R, R, #, P; prmt.b32 R, R, R, #; shf.l.wrap.b32 R, R, R, #; add.s32 R, R, -#; "
+    "and.b64 W, W, 0xffff00ff00ff; mul.wide.u32 W, R, #; bfi.b64 W, W, W, #, #; bfe.u64 W, W, #, #; "
+    "bfe.s64 W, W, #, #; cvt.pack.sat.u8.s32.b32 R, R, R, R; cvt.pack.sat.s16.s32 R, R, R;";
+std::vector<std::string_view> templates() {
+  std::vector<std::string_view> all;
+  for (std::string_view left = kTemplates; !left.empty();) {
+    const std::size_t n = left.find(';');
+    all.push_back(left.substr(0, n));
+    left.remove_prefix(std::min(n + 2, left.size()));
+  }
+  return all;
+}
 
 // Under a guard, into which ptxas also converts branches, sm_90's machine code converts the previous contents
 // of the register.
@@ -191,6 +178,10 @@ class Generator {
     return t == Type::pred ? predicate() : of_bits(std::max(ptx::bits_of(t), 16));
   }
   void line(const std::string& text) { text_ += "  " + text + ";\n"; }
+  template <typename... T>
+  void line(fmt::format_string<T...> format, T&&... values) {
+    line(fmt::format(format, std::forward<T>(values)...));
+  }
   std::string guard() {
     if (below(5) != 0) return "";
     return InOrder{"@{}{} ", below(2) == 0 ? "!" : "", predicate()}.text;
@@ -222,7 +213,7 @@ class Generator {
     if (hidden && to_predicate) {
       line(under + "selp.b32 %to, 1, 0, %is");
       line(under + hidden_copy("%to", "%to"));
-      line(fmt::format("{}setp.ne.u32 {}, %to, 0", under, result));
+      line("{}setp.ne.u32 {}, %to, 0", under, result);
     } else if (hidden) {
       line(under + hidden_copy(result, "%to"));
     }
@@ -297,7 +288,7 @@ class Generator {
         while (needs_another_result(op) && result == addend) result = of_bits(bits);
         text += ", " + addend;
       }
-      line(fmt::format("{}.{} {}, {}", op, type, result, text));
+      line("{}.{} {}, {}", op, type, result, text);
     };
     link(kStarts[below(4)]);
     for (std::uint64_t k = below(3); k > 0; --k) link(std::string(kReads[below(4)]) + ".cc");
@@ -305,11 +296,8 @@ class Generator {
   }
 
   void local_array() {
-    line(fmt::format("and.b32 %t0, {}, 15", word()));
-    line("shl.b32 %t0, %t0, 2");
-    line("mov.u64 %u0, own");
-    line("cvt.u64.u32 %u1, %t0");
-    line("add.u64 %u0, %u0, %u1");
+    line("and.b32 %t0, {}, 15", word());
+    line("shl.b32 %t0, %t0, 2; mov.u64 %u0, own; cvt.u64.u32 %u1, %t0; add.u64 %u0, %u0, %u1");
     if (below(2) == 0)
       line(InOrder{"{}st.local.b32 [%u0], {}", guard(), word()}.text);
     else
@@ -323,12 +311,12 @@ class Generator {
 
   void input_again() {
     switch (below(6)) {
-      case 0: return line(fmt::format("ld.global.v2.u64 {{%w0, %w1}}, [%in+{}]", 16 * below(4)));
-      case 1: return line(fmt::format("ld.global.nc.v4.u32 {{%r0, %r2, %r4, %r6}}, [%in+{}]", 16 * below(4)));
+      case 0: return line("ld.global.v2.u64 {{%w0, %w1}}, [%in+{}]", 16 * below(4));
+      case 1: return line("ld.global.nc.v4.u32 {{%r0, %r2, %r4, %r6}}, [%in+{}]", 16 * below(4));
       case 2: return extended_load(fmt::format("ld.global.s8 %t3, [%in+{}]", below(64)));
       case 3: return line(InOrder{"ld.global.u16 {}, [%in+{}]", half(), 2 * below(32)}.text);
       case 4: return line(InOrder{"ld.global.s16 {}, [%in+{}]", wide(), 2 * below(32)}.text);
-      default: return line(fmt::format("ld.global.v4.u8 {{%h0, %h1, %h2, %h3}}, [%in+{}]", 4 * below(16)));
+      default: return line("ld.global.v4.u8 {{%h0, %h1, %h2, %h3}}, [%in+{}]", 4 * below(16));
     }
   }
 
@@ -348,23 +336,23 @@ class Generator {
 
   void loop(int depth) {
     const std::string again = label(), end = label(), counter = fmt::format("%c{}", depth);
-    line(fmt::format("and.b32 {}, {}, 7", counter, word()));
+    line("and.b32 {}, {}, 7", counter, word());
     text_ += again + ":\n";
-    line(fmt::format("setp.eq.u32 %q{}, {}, 0", depth, counter));
-    line(fmt::format("@%q{} bra {}", depth, end));
+    line("setp.eq.u32 %q{}, {}, 0", depth, counter);
+    line("@%q{} bra {}", depth, end);
     statements(depth);
-    line(fmt::format("sub.u32 {0}, {0}, 1", counter));
+    line("sub.u32 {0}, {0}, 1", counter);
     line("bra " + again);
     text_ += end + ":\n";
   }
 
   void call() {
     line("{ .param .b32 a; .param .b64 b; .param .b64 from; .param .b64 c");
-    line(fmt::format("st.param.b32 [a], {}", word()));
-    line(fmt::format("st.param.b64 [b], {}", wide()));
+    line("st.param.b32 [a], {}", word());
+    line("st.param.b64 [b], {}", wide());
     line("st.param.b64 [from], %in");
-    line(fmt::format("call (c), {}_f{}, (a, b, from)", name_, below(n_functions_)));
-    line(fmt::format("ld.param.b64 {}, [c]", wide()));
+    line("call (c), {}_f{}, (a, b, from)", name_, below(n_functions_));
+    line("ld.param.b64 {}, [c]", wide());
     text_ += "  }\n";
   }
 
@@ -397,15 +385,11 @@ class Generator {
   }
 
   // Stores the address of the thread's slot in %t0.
-  void own_slot() {
-    line("shl.b32 %t0, %thread, 3");
-    line("mov.u32 %t1, slots");
-    line("add.u32 %t0, %t0, %t1");
-  }
+  void own_slot() { line("shl.b32 %t0, %thread, 3; mov.u32 %t1, slots; add.u32 %t0, %t0, %t1"); }
 
   void exchange() {
     own_slot();
-    line(fmt::format("st.shared.b64 [%t0], {}", wide()));
+    line("st.shared.b64 [%t0], {}", wide());
     line("bar.sync 0");
     switch (below(8)) {
       case 0:
@@ -414,11 +398,10 @@ class Generator {
       case 3: return side_by_side();
       default: break;
     }
-    line(fmt::format("xor.b32 %t2, %thread, {}", below(kThreads)));
-    line("shl.b32 %t2, %t2, 3");
-    line("add.u32 %t2, %t2, %t1");
+    line("xor.b32 %t2, %thread, {}", below(kThreads));
+    line("shl.b32 %t2, %t2, 3; add.u32 %t2, %t2, %t1");
     if (below(2) == 0)
-      line(fmt::format("ld.shared.b64 {}, [%t2]", wide()));
+      line("ld.shared.b64 {}, [%t2]", wide());
     else
       extended_load(fmt::format("ld.shared.s16 %t3, [%t2+{}]", 2 * below(4)));
     line("bar.sync 0");
@@ -439,7 +422,7 @@ class Generator {
                                {"ld.shared.s16 W, [%t2]", 1},
                                {"ld.shared.u8 H, [%t2]", 0}};
     const Load& load = kLoads[below(std::size(kLoads))];
-    line(fmt::format("shl.b32 %t2, %thread, {}", load.shift));
+    line("shl.b32 %t2, %thread, {}", load.shift);
     line("add.u32 %t2, %t2, %t1");
     form(load.text, guard());
     line("bar.sync 0");
@@ -449,21 +432,14 @@ class Generator {
   void rows_of_matrices() {
     const char* across = below(2) == 0 ? "" : ".trans";
     if (below(2) == 0) {
-      line("and.b32 %t2, %thread, 31");
-      line("shl.b32 %t2, %t2, 4");
-      line("add.u32 %t2, %t2, %t1");
+      line("and.b32 %t2, %thread, 31; shl.b32 %t2, %t2, 4; add.u32 %t2, %t2, %t1");
       form(fmt::format("ldmatrix.sync.aligned.m8n8.x4{}.shared.b16 {{R, R, R, R}}, [%t2]", across), "");
     } else {  // each warp has its own 128 bytes
-      line("and.b32 %t2, %thread, 7");
-      line("shl.b32 %t2, %t2, 4");
-      line("and.b32 %t3, %thread, 32");
-      line("shl.b32 %t3, %t3, 2");
-      line("add.u32 %t2, %t2, %t3");
-      line("add.u32 %t2, %t2, %t1");
+      line("and.b32 %t2, %thread, 7; shl.b32 %t2, %t2, 4; and.b32 %t3, %thread, 32; shl.b32 %t3, %t3, 2");
+      line("add.u32 %t2, %t2, %t3; add.u32 %t2, %t2, %t1; bar.sync 0");
+      line("stmatrix.sync.aligned.m8n8.x1{}.shared.b16 [%t2], {{{}}}", across, word());
       line("bar.sync 0");
-      line(fmt::format("stmatrix.sync.aligned.m8n8.x1{}.shared.b16 [%t2], {{{}}}", across, word()));
-      line("bar.sync 0");
-      line(fmt::format("ld.shared.b64 {}, [%t0]", wide()));
+      line("ld.shared.b64 {}, [%t0]", wide());
     }
     line("bar.sync 0");
   }
@@ -471,31 +447,27 @@ class Generator {
   // An asynchronous copy whose end is filled with zeros.
   void copy() {
     own_slot();
-    line(fmt::format("and.b32 %t2, {}, 7", word()));
-    line(fmt::format("cp.async.ca.shared.global [%t0], [%in+{}], 8, %t2", 8 * below(kWordsIn)));
+    line("and.b32 %t2, {}, 7", word());
+    line("cp.async.ca.shared.global [%t0], [%in+{}], 8, %t2", 8 * below(kWordsIn));
     line("cp.async.wait_all");
-    line(fmt::format("ld.shared.b64 {}, [%t0]", wide()));
+    line("ld.shared.b64 {}, [%t0]", wide());
     line("bar.sync 0");
   }
 
   // Several threads update one cell with a commutative operation.
   void shared_cells() {
     constexpr const char* kUpdates[] = {"add.u32", "min.s32", "max.u32", "and.b32", "or.b32", "xor.b32"};
-    line("setp.lt.u32 %q3, %thread, 8");
-    line("shl.b32 %t0, %thread, 3");
-    line("mov.u32 %t1, cells");
-    line("add.u32 %t0, %t0, %t1");
-    line(fmt::format("@%q3 st.shared.b64 [%t0], {}", wide()));
+    line("setp.lt.u32 %q3, %thread, 8; shl.b32 %t0, %thread, 3; mov.u32 %t1, cells; add.u32 %t0, %t0, %t1");
+    line("@%q3 st.shared.b64 [%t0], {}", wide());
     line("bar.sync 0");
-    line(fmt::format("and.b32 %t2, {}, 7", word()));
-    line("shl.b32 %t2, %t2, 3");
-    line("add.u32 %t2, %t2, %t1");
+    line("and.b32 %t2, {}, 7", word());
+    line("shl.b32 %t2, %t2, 3; add.u32 %t2, %t2, %t1");
     if (below(3) == 0)
       line(InOrder{"{}red.shared.{}.u64 [%t2], {}", guard(), below(2) == 0 ? "add" : "max", wide()}.text);
     else
       line(InOrder{"{}red.shared.{} [%t2], {}", guard(), kUpdates[below(std::size(kUpdates))], word()}.text);
     line("bar.sync 0");
-    line(fmt::format("ld.shared.b64 {}, [%t2]", wide()));
+    line("ld.shared.b64 {}, [%t2]", wide());
     line("bar.sync 0");
   }
 
@@ -503,17 +475,17 @@ class Generator {
   void wide_atomic() {
     const std::string low = wide(), high = wide(), other = wide();
     const std::string at = fmt::format("[%out+{}]", 16 * below(kWordsOut / 2));
-    line(fmt::format("st.global.v2.b64 {}, {{{}, {}}}", at, low, high));
+    line("st.global.v2.b64 {}, {{{}, {}}}", at, low, high);
     line("{ .reg .b128 %b, %c, %d");
-    line(fmt::format("mov.b128 %b, {{{}, {}}}", low, below(2) == 0 ? high : other));
+    line("mov.b128 %b, {{{}, {}}}", low, below(2) == 0 ? high : other);
     line(InOrder{"mov.b128 %c, {{{}, {}}}", wide(), wide()}.text);
     line(below(3) == 0 ? fmt::format("atom.global.exch.b128 %d, {}, %b", at)
                        : fmt::format("atom.global.cas.b128 %d, {}, %b, %c", at));
     line("mov.b128 {%u0, %u1}, %d");
     text_ += "  }\n";
-    line(fmt::format("ld.global.v2.b64 {{%u2, %u3}}, {}", at));
-    line(fmt::format("xor.b64 {}, %u0, %u2", wide()));
-    line(fmt::format("xor.b64 {}, %u1, %u3", wide()));
+    line("ld.global.v2.b64 {{%u2, %u3}}, {}", at);
+    line("xor.b64 {}, %u0, %u2", wide());
+    line("xor.b64 {}, %u1, %u3", wide());
   }
 
   // An atomic on memory of one thread only, so that its old value is determined, too. (Not a sum in f64,
@@ -533,12 +505,12 @@ class Generator {
     const std::string at = shared ? "[%t0]" : fmt::format("[%out+{}]", 8 * below(kWordsOut));
     if (shared) own_slot();
     const char* space = shared ? "shared" : "global";
-    line(fmt::format("st.{}.b64 {}, {}", space, at, wide()));
+    line("st.{}.b64 {}, {}", space, at, wide());
     if (below(4) == 0)
       line(InOrder{"atom.{}.cas.b32 {}, {}, {}, {}", space, word(), at, word(), word()}.text);
     else
       line(InOrder{"atom.{}.{} {}, {}, {}", space, u.name, of_bits(u.bits), at, of_bits(u.bits)}.text);
-    line(fmt::format("ld.{}.b64 {}, {}", space, wide(), at));
+    line("ld.{}.b64 {}, {}", space, wide(), at);
     if (shared) line("bar.sync 0");  // other threads use the slots afterwards
   }
 
@@ -552,7 +524,8 @@ class Generator {
     const auto kind = below(43);
     if (kind < 18) return operation();
     if (kind < 22) {
-      const std::string_view chosen = kTemplates[below(std::size(kTemplates))];
+      static const std::vector<std::string_view> kAll = templates();
+      const std::string_view chosen = kAll[below(kAll.size())];
       if (!chosen.starts_with(kLosesGuard)) return form(chosen, guard());
       return depth == 0 ? form(chosen, "") : operation();
     }
@@ -635,20 +608,10 @@ std::string random_kernel(std::uint64_t seed, const std::string& name, int sm) {
 }
 
 std::vector<std::uint64_t> random_input(std::uint64_t seed) {
-  constexpr std::uint64_t kEdges[] = {0,
-                                      1,
-                                      ~std::uint64_t{0},
-                                      0x8000000080000000,
-                                      0x7fffffff7fffffff,
-                                      0x3f8000003c003c00,
-                                      0x7f8000007c007c00,
-                                      0xff800000fc00fc00,
-                                      0x7fc000007e007e00,
-                                      0x0000000100010001,
-                                      0x3ff0000000000000,
-                                      0x7ff0000000000000,
-                                      0x8000000000000000,
-                                      0x007fffff03ff03ff};
+  constexpr std::uint64_t kEdges[] = {
+      0x0000000000000000, 0x0000000000000001, 0xffffffffffffffff, 0x8000000080000000, 0x7fffffff7fffffff,
+      0x3f8000003c003c00, 0x7f8000007c007c00, 0xff800000fc00fc00, 0x7fc000007e007e00, 0x0000000100010001,
+      0x3ff0000000000000, 0x7ff0000000000000, 0x8000000000000000, 0x007fffff03ff03ff};
   Rng rng(seed_for(seed, "differential input"));
   std::vector<std::uint64_t> words(kBlocks * kThreads * kWordsIn);
   for (std::uint64_t& w : words) {

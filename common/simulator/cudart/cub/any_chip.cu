@@ -28,21 +28,14 @@ int main() {
   std::copy_if(values.begin(), values.end(), std::back_inserter(odd), IsOdd{});
   std::sort(sorted.begin(), sorted.end());
 
-  with_temporary(
-      [&](void* t, std::size_t& b) { return cub::DeviceReduce::Sum(t, b, d_in.get(), d_out.get(), n); });
+  CUB(DeviceReduce::Sum, d_in.get(), d_out.get(), n);
   EXPECT(d_out.front() == sums.back());
-  with_temporary([&](void* t, std::size_t& b) {
-    return cub::DeviceScan::InclusiveSum(t, b, d_in.get(), d_out.get(), n);
-  });
+  CUB(DeviceScan::InclusiveSum, d_in.get(), d_out.get(), n);
   EXPECT(d_out.values() == sums);
-  with_temporary([&](void* t, std::size_t& b) {
-    return cub::DeviceSelect::If(t, b, d_in.get(), d_out.get(), d_count.get(), n, IsOdd{});
-  });
+  CUB(DeviceSelect::If, d_in.get(), d_out.get(), d_count.get(), n, IsOdd{});
   EXPECT(d_count.front() == static_cast<int>(odd.size()));
   EXPECT(d_out.first(odd.size()) == odd);
-  with_temporary([&](void* t, std::size_t& b) {
-    return cub::DeviceRadixSort::SortKeys(t, b, d_in.get(), d_out.get(), n);
-  });
+  CUB(DeviceRadixSort::SortKeys, d_in.get(), d_out.get(), n);
   EXPECT(d_out.values() == sorted);
   thrust::inclusive_scan(thrust::device, d_in.get(), d_in.get() + n, d_out.get());
   EXPECT(d_out.values() == sums);

@@ -48,6 +48,9 @@ void with_temporary(const Call& call) {
   CHECK(cudaDeviceSynchronize());
 }
 
+#define CUB(algorithm, ...) \
+  with_temporary([&](void* t, std::size_t& b) { return cub::algorithm(t, b, __VA_ARGS__); })
+
 // Pseudorandom numbers, the same in each run.
 class Numbers {
  public:

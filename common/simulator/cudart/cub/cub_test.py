@@ -17,14 +17,9 @@ program, library_folder = sys.argv[1:3]
 
 def totals(device: str, threads: int) -> dict:
     with tempfile.NamedTemporaryFile(suffix=".json") as report:
-        env = dict(
-            os.environ,
-            SIM_DEVICE=device,
-            SIM_THREADS=str(threads),
-            SIM_REPORT=report.name,
-            SIM_QUIET="1",
-            LD_LIBRARY_PATH=library_folder + os.pathsep + os.environ.get("LD_LIBRARY_PATH", ""),
-        )
+        path = library_folder + os.pathsep + os.environ.get("LD_LIBRARY_PATH", "")
+        env = os.environ | {"SIM_DEVICE": device, "SIM_THREADS": str(threads), "SIM_REPORT": report.name}
+        env |= {"SIM_QUIET": "1", "LD_LIBRARY_PATH": path}
         run = subprocess.run([program], env=env, capture_output=True, text=True)
         if run.returncode != 0:
             sys.exit(

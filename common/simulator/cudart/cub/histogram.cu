@@ -15,9 +15,7 @@ void even(int n) {
   for (const auto s : samples) ++counts[s];
   const Array<std::uint8_t> d_samples(samples);
   const Array<int> d_counts(std::vector<int>(256));  // CUB does not write them if there are no samples
-  with_temporary([&](void* t, std::size_t& b) {
-    return cub::DeviceHistogram::HistogramEven(t, b, d_samples.get(), d_counts.get(), 257, 0, 256, n);
-  });
+  CUB(DeviceHistogram::HistogramEven, d_samples.get(), d_counts.get(), 257, 0, 256, n);
   EXPECT(d_counts.values() == counts);
 }
 
@@ -33,10 +31,8 @@ void ranges(int n) {
   }
   const Array<float> d_samples(samples), d_levels(levels);
   const Array<int> d_counts(std::vector<int>(counts.size()));
-  with_temporary([&](void* t, std::size_t& b) {
-    return cub::DeviceHistogram::HistogramRange(t, b, d_samples.get(), d_counts.get(),
-                                                static_cast<int>(levels.size()), d_levels.get(), n);
-  });
+  CUB(DeviceHistogram::HistogramRange, d_samples.get(), d_counts.get(), static_cast<int>(levels.size()),
+      d_levels.get(), n);
   EXPECT(d_counts.values() == counts);
 }
 

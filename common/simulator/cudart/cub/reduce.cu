@@ -22,16 +22,13 @@ void sums(int n) {
   const auto ints = made<int>(n, 1, [](Numbers& r) { return static_cast<int>(r.below(2001)) - 1000; });
   const Array<int> d_ints(ints);
   const Array<int> d_sum(1);
-  with_temporary(
-      [&](void* t, std::size_t& b) { return cub::DeviceReduce::Sum(t, b, d_ints.get(), d_sum.get(), n); });
+  CUB(DeviceReduce::Sum, d_ints.get(), d_sum.get(), n);
   EXPECT(d_sum.front() == std::accumulate(ints.begin(), ints.end(), 0));
 
 #if CUB_VERSION >= 200800  // the version of CUDA 12.9
   const Array<std::int64_t> d_squares(1);
-  with_temporary([&](void* t, std::size_t& b) {
-    return cub::DeviceReduce::TransformReduce(t, b, d_ints.get(), d_squares.get(), n, ::cuda::std::plus<>{},
-                                              Square{}, std::int64_t{7});
-  });
+  CUB(DeviceReduce::TransformReduce, d_ints.get(), d_squares.get(), n, ::cuda::std::plus<>{}, Square{},
+      std::int64_t{7});
   std::int64_t squares = 7;
   for (const int v : ints) squares += Square{}(v);
   EXPECT(d_squares.front() == squares);
@@ -40,9 +37,7 @@ void sums(int n) {
   const auto floats =
       made<float>(n, 2, [](Numbers& r) { return static_cast<float>(r.below(1000)) * 0.001f; });
   const Array<float> d_floats(floats), d_float_sum(1);
-  with_temporary([&](void* t, std::size_t& b) {
-    return cub::DeviceReduce::Sum(t, b, d_floats.get(), d_float_sum.get(), n);
-  });
+  CUB(DeviceReduce::Sum, d_floats.get(), d_float_sum.get(), n);
   const double exact = std::accumulate(floats.begin(), floats.end(), 0.0);
   EXPECT(std::abs(d_float_sum.front() - exact) <= 1e-5 * exact + 1e-9);
 }
@@ -50,28 +45,22 @@ void sums(int n) {
 void extremes(int n) {
   const auto words = random_bits<std::uint64_t>(n, 3);
   const Array<std::uint64_t> d_words(words), d_out(1);
-  with_temporary(
-      [&](void* t, std::size_t& b) { return cub::DeviceReduce::Min(t, b, d_words.get(), d_out.get(), n); });
+  CUB(DeviceReduce::Min, d_words.get(), d_out.get(), n);
   std::uint64_t least = std::numeric_limits<std::uint64_t>::max();
   for (const auto w : words) least = std::min(least, w);
   EXPECT(d_out.front() == least);
-  with_temporary(
-      [&](void* t, std::size_t& b) { return cub::DeviceReduce::Max(t, b, d_words.get(), d_out.get(), n); });
+  CUB(DeviceReduce::Max, d_words.get(), d_out.get(), n);
   std::uint64_t most = 0;
   for (const auto w : words) most = std::max(most, w);
   EXPECT(d_out.front() == most);
-  with_temporary([&](void* t, std::size_t& b) {
-    return cub::DeviceReduce::Reduce(t, b, d_words.get(), d_out.get(), n, Xor{}, std::uint64_t{5});
-  });
+  CUB(DeviceReduce::Reduce, d_words.get(), d_out.get(), n, Xor{}, std::uint64_t{5});
   std::uint64_t all = 5;
   for (const auto w : words) all ^= w;
   EXPECT(d_out.front() == all);
 #if CUB_VERSION >= 200800
   if (n == 0) return;
   const Array<std::int64_t> d_index(1);
-  with_temporary([&](void* t, std::size_t& b) {
-    return cub::DeviceReduce::ArgMin(t, b, d_words.get(), d_out.get(), d_index.get(), std::int64_t{n});
-  });
+  CUB(DeviceReduce::ArgMin, d_words.get(), d_out.get(), d_index.get(), std::int64_t{n});
   EXPECT(d_index.front() == std::min_element(words.begin(), words.end()) - words.begin());
   EXPECT(d_out.front() == least);
 #endif
@@ -97,10 +86,8 @@ void by_key(int n) {
   }
   const Array<int> d_keys(keys), d_unique(keys.size()), d_runs(1);
   const Array<std::uint32_t> d_values(values), d_sums(keys.size());
-  with_temporary([&](void* t, std::size_t& b) {
-    return cub::DeviceReduce::ReduceByKey(t, b, d_keys.get(), d_unique.get(), d_values.get(), d_sums.get(),
-                                          d_runs.get(), ::cuda::std::plus<>{}, n);
-  });
+  CUB(DeviceReduce::ReduceByKey, d_keys.get(), d_unique.get(), d_values.get(), d_sums.get(), d_runs.get(),
+      ::cuda::std::plus<>{}, n);
   EXPECT(d_runs.front() == static_cast<int>(unique.size()));
   EXPECT(d_unique.first(unique.size()) == unique);
   EXPECT(d_sums.first(sums.size()) == sums);

@@ -27,16 +27,12 @@ void sums(int n) {
     inclusive.push_back(sum);
   }
   const Array<std::uint32_t> d_in(values), d_out(values.size());
-  with_temporary([&](void* t, std::size_t& b) {
-    return cub::DeviceScan::InclusiveSum(t, b, d_in.get(), d_out.get(), n);
-  });
+  CUB(DeviceScan::InclusiveSum, d_in.get(), d_out.get(), n);
   EXPECT(d_out.values() == inclusive);
-  with_temporary([&](void* t, std::size_t& b) {
-    return cub::DeviceScan::ExclusiveSum(t, b, d_in.get(), d_out.get(), n);
-  });
+  CUB(DeviceScan::ExclusiveSum, d_in.get(), d_out.get(), n);
   EXPECT(d_out.values() == exclusive);
   // In place.
-  with_temporary([&](void* t, std::size_t& b) { return cub::DeviceScan::InclusiveSum(t, b, d_in.get(), n); });
+  CUB(DeviceScan::InclusiveSum, d_in.get(), n);
   EXPECT(d_in.values() == inclusive);
 }
 
@@ -54,13 +50,9 @@ void not_commutative(int n) {
     inclusive.push_back(so_far);
   }
   const Array<Affine> d_in(maps), d_out(maps.size());
-  with_temporary([&](void* t, std::size_t& b) {
-    return cub::DeviceScan::InclusiveScan(t, b, d_in.get(), d_out.get(), Compose{}, n);
-  });
+  CUB(DeviceScan::InclusiveScan, d_in.get(), d_out.get(), Compose{}, n);
   EXPECT(d_out.values() == inclusive);
-  with_temporary([&](void* t, std::size_t& b) {
-    return cub::DeviceScan::ExclusiveScan(t, b, d_in.get(), d_out.get(), Compose{}, first, n);
-  });
+  CUB(DeviceScan::ExclusiveScan, d_in.get(), d_out.get(), Compose{}, first, n);
   EXPECT(d_out.values() == exclusive);
 }
 
@@ -73,9 +65,7 @@ void by_key(int n) {
     expected.push_back(values[k] + (k > 0 && keys[k] == keys[k - 1] ? expected.back() : 0));
   const Array<int> d_keys(keys);
   const Array<std::uint64_t> d_values(values), d_out(values.size());
-  with_temporary([&](void* t, std::size_t& b) {
-    return cub::DeviceScan::InclusiveSumByKey(t, b, d_keys.get(), d_values.get(), d_out.get(), n);
-  });
+  CUB(DeviceScan::InclusiveSumByKey, d_keys.get(), d_values.get(), d_out.get(), n);
   EXPECT(d_out.values() == expected);
 }
 

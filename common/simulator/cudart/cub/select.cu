@@ -22,23 +22,15 @@ void select(int n) {
   }
   const Array<int> d_in(values), d_out(values.size()), d_count(1);
   const Array<char> d_flags(flags);
-  with_temporary([&](void* t, std::size_t& b) {
-    return cub::DeviceSelect::Flagged(t, b, d_in.get(), d_flags.get(), d_out.get(), d_count.get(), n);
-  });
+  CUB(DeviceSelect::Flagged, d_in.get(), d_flags.get(), d_out.get(), d_count.get(), n);
   EXPECT(d_count.front() == static_cast<int>(flagged.size()) && d_out.first(flagged.size()) == flagged);
-  with_temporary([&](void* t, std::size_t& b) {
-    return cub::DeviceSelect::If(t, b, d_in.get(), d_out.get(), d_count.get(), n, IsSmall{});
-  });
+  CUB(DeviceSelect::If, d_in.get(), d_out.get(), d_count.get(), n, IsSmall{});
   EXPECT(d_count.front() == static_cast<int>(small.size()) && d_out.first(small.size()) == small);
   const Array<int> d_in_place(values);
-  with_temporary([&](void* t, std::size_t& b) {
-    return cub::DeviceSelect::If(t, b, d_in_place.get(), d_count.get(), n, IsSmall{});
-  });
+  CUB(DeviceSelect::If, d_in_place.get(), d_count.get(), n, IsSmall{});
   EXPECT(d_count.front() == static_cast<int>(small.size()) && d_in_place.first(small.size()) == small);
   // Selected items first, in order; the others at the end, in reverse order.
-  with_temporary([&](void* t, std::size_t& b) {
-    return cub::DevicePartition::If(t, b, d_in.get(), d_out.get(), d_count.get(), n, IsSmall{});
-  });
+  CUB(DevicePartition::If, d_in.get(), d_out.get(), d_count.get(), n, IsSmall{});
   std::vector<int> parted = small;
   parted.insert(parted.end(), other.rbegin(), other.rend());
   EXPECT(d_count.front() == static_cast<int>(small.size()) && d_out.values() == parted);
@@ -60,14 +52,9 @@ void runs(int n) {
   }
   const Array<std::uint8_t> d_in(values), d_out(values.size());
   const Array<int> d_lengths(values.size()), d_count(1);
-  with_temporary([&](void* t, std::size_t& b) {
-    return cub::DeviceSelect::Unique(t, b, d_in.get(), d_out.get(), d_count.get(), n);
-  });
+  CUB(DeviceSelect::Unique, d_in.get(), d_out.get(), d_count.get(), n);
   EXPECT(d_count.front() == static_cast<int>(unique.size()) && d_out.first(unique.size()) == unique);
-  with_temporary([&](void* t, std::size_t& b) {
-    return cub::DeviceRunLengthEncode::Encode(t, b, d_in.get(), d_out.get(), d_lengths.get(), d_count.get(),
-                                              n);
-  });
+  CUB(DeviceRunLengthEncode::Encode, d_in.get(), d_out.get(), d_lengths.get(), d_count.get(), n);
   EXPECT(d_count.front() == static_cast<int>(unique.size()) && d_out.first(unique.size()) == unique);
   EXPECT(d_lengths.first(lengths.size()) == lengths);
 }

@@ -14,9 +14,7 @@ void check(const std::vector<T>& keys) {
   const Array<T> d_in(keys), d_out(keys.size());
   std::vector<T> sorted = keys;
   std::sort(sorted.begin(), sorted.end());
-  with_temporary([&](void* t, std::size_t& b) {
-    return cub::DeviceRadixSort::SortKeys(t, b, d_in.get(), d_out.get(), n);
-  });
+  CUB(DeviceRadixSort::SortKeys, d_in.get(), d_out.get(), n);
   EXPECT(d_out.values() == sorted);
   EXPECT(d_in.values() == keys);
 }
@@ -26,9 +24,7 @@ void descending(int n) {
   const Array<int> d_in(keys), d_out(keys.size());
   std::vector<int> sorted = keys;
   std::sort(sorted.begin(), sorted.end(), std::greater<>());
-  with_temporary([&](void* t, std::size_t& b) {
-    return cub::DeviceRadixSort::SortKeysDescending(t, b, d_in.get(), d_out.get(), n);
-  });
+  CUB(DeviceRadixSort::SortKeysDescending, d_in.get(), d_out.get(), n);
   EXPECT(d_out.values() == sorted);
 }
 
@@ -39,9 +35,7 @@ void some_bits(int n) {
   std::vector<std::uint32_t> sorted = keys;
   std::stable_sort(sorted.begin(), sorted.end(),
                    [](auto a, auto b) { return (a >> 5 & 0xfff) < (b >> 5 & 0xfff); });
-  with_temporary([&](void* t, std::size_t& b) {
-    return cub::DeviceRadixSort::SortKeys(t, b, d_in.get(), d_out.get(), n, 5, 17);
-  });
+  CUB(DeviceRadixSort::SortKeys, d_in.get(), d_out.get(), n, 5, 17);
   EXPECT(d_out.values() == sorted);
 }
 

@@ -69,29 +69,6 @@ void check_family(const std::vector<Operation>& family) {
     for (std::size_t k = first; k < last; ++k) check(family[k], device, fmt::format("op{}", k));
   }
 }
-
-TEST(Conformance, Integers) {
-  check_family(integer_operations());
-}
-TEST(Conformance, Bits) {
-  check_family(bit_operations());
-}
-TEST(Conformance, Floats) {
-  check_family(float_operations());
-}
-TEST(Conformance, Halves) {
-  check_family(half_operations());
-}
-TEST(Conformance, Comparisons) {
-  check_family(compare_operations());
-}
-TEST(Conformance, Moves) {
-  check_family(move_operations());
-}
-TEST(Conformance, Conversions) {
-  check_family(convert_operations());
-}
-
 void check_scenarios(const std::vector<Scenario>& all) {
   for (const Scenario& s : all) {
     TestDevice t(s.ptx);
@@ -114,45 +91,36 @@ void check_scenarios(const std::vector<Scenario>& all) {
   }
 }
 
-TEST(Conformance, LoadsAndStores) {
-  check_scenarios(memory_scenarios());
+// A family of instructions or of scenarios.
+struct Family {
+  const char* name;
+  void (*check)();
+};
+class Conform : public testing::TestWithParam<Family> {};
+TEST_P(Conform, AsTheIsaSays) {
+  GetParam().check();
 }
-TEST(Conformance, Atomics) {
-  check_scenarios(atomic_scenarios());
-}
-TEST(Conformance, WarpInstructions) {
-  check_scenarios(warp_scenarios());
-}
-TEST(Conformance, Carries) {
-  check_scenarios(carry_scenarios());
-}
-TEST(Conformance, Forms) {
-  check_scenarios(form_scenarios());
-}
-
-TEST(Conformance, AsynchronousCopiesAndMbarriers) {
-  check_scenarios(async_scenarios());
-}
-
-TEST(Conformance, Matrices) {
-  check_scenarios(mma_scenarios());
-}
-
-TEST(Conformance, WmmaMatrices) {
-  check_scenarios(wmma_scenarios());
-}
-
-TEST(Conformance, LdmatrixAndStmatrix) {
-  check_scenarios(ldmatrix_scenarios());
-}
-
-TEST(Conformance, Textures) {
-  check_scenarios(texture_scenarios());
-}
-
-TEST(Conformance, Clusters) {
-  check_scenarios(cluster_scenarios());
-}
+INSTANTIATE_TEST_SUITE_P(
+    Families, Conform,
+    testing::Values(Family{"Integers", [] { check_family(integer_operations()); }},
+                    Family{"Bits", [] { check_family(bit_operations()); }},
+                    Family{"Floats", [] { check_family(float_operations()); }},
+                    Family{"Halves", [] { check_family(half_operations()); }},
+                    Family{"Comparisons", [] { check_family(compare_operations()); }},
+                    Family{"Moves", [] { check_family(move_operations()); }},
+                    Family{"Conversions", [] { check_family(convert_operations()); }},
+                    Family{"LoadsAndStores", [] { check_scenarios(memory_scenarios()); }},
+                    Family{"Atomics", [] { check_scenarios(atomic_scenarios()); }},
+                    Family{"WarpInstructions", [] { check_scenarios(warp_scenarios()); }},
+                    Family{"Carries", [] { check_scenarios(carry_scenarios()); }},
+                    Family{"Forms", [] { check_scenarios(form_scenarios()); }},
+                    Family{"AsynchronousCopiesAndMbarriers", [] { check_scenarios(async_scenarios()); }},
+                    Family{"Matrices", [] { check_scenarios(mma_scenarios()); }},
+                    Family{"WmmaMatrices", [] { check_scenarios(wmma_scenarios()); }},
+                    Family{"LdmatrixAndStmatrix", [] { check_scenarios(ldmatrix_scenarios()); }},
+                    Family{"Textures", [] { check_scenarios(texture_scenarios()); }},
+                    Family{"Clusters", [] { check_scenarios(cluster_scenarios()); }}),
+    [](const auto& instance) { return std::string(instance.param.name); });
 
 TEST(Conformance, EveryScenarioRunsItsRows) {
   for (const Scenario& s : all_scenarios()) {

@@ -179,26 +179,11 @@ TEST(Screen, ReportsCodeThatRunsOutsideMain) {
   object = honest();
   object.symbols.push_back({"fast_copy", Binding::local, true, true});
   EXPECT_THAT(says(object), HasSubstr("the resolver of fast_copy"));
-  for (const char* name : {".preinit_array",
-                           ".init",
-                           ".ctors",
-                           ".rela.ctors",
-                           ".fini_array",
-                           "my_section",
-                           ".init_array.00001",
-                           ".gnu.lto_.opts",
-                           ".gnu.lto_main.1",
-                           ".gnu.warning.memcpy",
-                           ".gnu.linkonce.t.f",
-                           ".deplibs",
-                           ".interp",
-                           ".dynamic",
-                           ".note.x",
-                           ".gnu_debuglink",
-                           ".debug_gdb_scripts",
-                           ".rela.gnu.lto_.opts",
-                           ".stab",
-                           ".drectve"}) {
+  std::istringstream made(
+      ".preinit_array .init .ctors .rela.ctors .fini_array my_section .init_array.00001 .gnu.lto_.opts "
+      ".gnu.lto_main.1 .gnu.warning.memcpy .gnu.linkonce.t.f .deplibs .interp .dynamic .note.x "
+      ".gnu_debuglink .debug_gdb_scripts .rela.gnu.lto_.opts .stab .drectve");
+  for (std::string name; made >> name;) {
     object = honest();
     object.sections.push_back({name, 8});
     EXPECT_THAT(says(object), HasSubstr("a section that the compiler does not make")) << name;

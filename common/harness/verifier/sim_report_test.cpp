@@ -5,6 +5,7 @@
 
 #include <limits>
 #include <nlohmann/json.hpp>
+#include <sstream>
 #include <string>
 #include <vector>
 
@@ -253,47 +254,20 @@ TEST(SimReport, WeighsEveryKindOfFinding) {
 
 // A counter that the parser ignores would always count as 0.
 TEST(SimReport, ReadsEveryCounter) {
-  const char* names[] = {"launches",
-                         "warp_instructions",
-                         "lane_instructions",
-                         "branches",
-                         "divergent_branches",
-                         "global_load_requests",
-                         "global_load_sectors",
-                         "global_load_bytes",
-                         "global_store_requests",
-                         "global_store_sectors",
-                         "global_store_bytes",
-                         "shared_requests",
-                         "shared_wavefronts",
-                         "shared_conflicts",
-                         "local_requests",
-                         "local_sectors",
-                         "atomic_requests",
-                         "atomic_lanes",
-                         "atomic_turns",
-                         "shared_atomic_requests",
-                         "shared_atomic_wavefronts",
-                         "barriers",
-                         "global_lines",
-                         "near_sectors",
-                         "memory_read_sectors",
-                         "memory_write_sectors",
-                         "partial_sectors",
-                         "global_atomic_passes",
-                         "hottest_atomics",
-                         "shared_atomic_passes",
-                         "shared_loop_passes",
-                         "chain_clocks"};
-  const char* last[] = {"work", "steps"};
-  static_assert(sizeof(sim::Counters) ==
-                    (std::size(names) + sim::kInstructionKinds + std::size(last)) * sizeof(std::uint64_t),
-                "name the new counter here");
+  std::istringstream names(
+      "launches warp_instructions lane_instructions branches divergent_branches global_load_requests "
+      "global_load_sectors global_load_bytes global_store_requests global_store_sectors "
+      "global_store_bytes shared_requests shared_wavefronts shared_conflicts local_requests "
+      "local_sectors atomic_requests atomic_lanes atomic_turns shared_atomic_requests "
+      "shared_atomic_wavefronts barriers global_lines near_sectors memory_read_sectors "
+      "memory_write_sectors partial_sectors global_atomic_passes hottest_atomics shared_atomic_passes "
+      "shared_loop_passes chain_clocks");
   nlohmann::json totals;
   std::uint64_t value = 1;
-  for (const char* name : names) totals[name] = value++;
+  for (std::string name; names >> name;) totals[name] = value++;
   for (const char* name : sim::kInstructionNames) totals["mix"][name] = value++;
-  for (const char* name : last) totals[name] = value++;
+  for (const char* name : {"work", "steps"}) totals[name] = value++;
+  ASSERT_EQ(sizeof(sim::Counters), (value - 1) * sizeof(std::uint64_t)) << "name the new counter here";
   auto parsed = read_sim_report(nlohmann::json{{"totals", totals}}.dump());
   ASSERT_TRUE(parsed.readable);
   const auto* words = reinterpret_cast<const std::uint64_t*>(&parsed.totals);

@@ -32,35 +32,20 @@ Bits low_bits(Bits value, int bits) {
   return bits >= 64 ? value : value & ((Bits{1} << bits) - 1);
 }
 
+template <typename... T>
+std::vector<Bits> bits_in(T... values) {
+  return {static_cast<Bits>(values)...};
+}
+
 std::vector<Bits> float_edges(const exact::Format& f) {
   const Bits unit = Bits{1} << (f.precision - 1);
   const Bits inf = f.infinity(), one = static_cast<Bits>(f.bias()) * unit;
   const auto power = [&](int e) { return static_cast<Bits>(e + f.bias()) * unit; };
-  std::vector<Bits> edges{0,
-                          1,
-                          2,
-                          unit - 1,
-                          unit,
-                          unit + 1,
-                          power(-1),
-                          power(-1) + unit / 2,
-                          one - 1,
-                          one,
-                          one + 1,
-                          one + unit / 2,
-                          power(1),
-                          power(1) + unit / 4,
-                          power(1) + unit / 2,
-                          power(f.precision - 2) + 1,
-                          power(f.precision - 1),
-                          power(f.precision) + 1,
-                          inf - 1,
-                          inf - 2,
-                          inf - unit,
-                          inf,
-                          inf + 1,
-                          inf + unit / 2,
-                          inf + unit / 2 + 3};
+  std::vector<Bits> edges =
+      bits_in(0, 1, 2, unit - 1, unit, unit + 1, power(-1), power(-1) + unit / 2, one - 1, one, one + 1,
+              one + unit / 2, power(1), power(1) + unit / 4, power(1) + unit / 2, power(f.precision - 2) + 1,
+              power(f.precision - 1), power(f.precision) + 1, inf - 1, inf - 2, inf - unit, inf, inf + 1,
+              inf + unit / 2, inf + unit / 2 + 3);
   // Just below the smallest normal number of a narrower format.
   for (const exact::Format& narrow : {exact::kF32, exact::kF16})
     if (narrow.bits < f.bits)
@@ -91,39 +76,10 @@ std::vector<Bits> edges_of(Type t) {
     return edges;
   }
   const Bits top = Bits{1} << (bits - 1);
-  std::vector<Bits> edges{0,
-                          1,
-                          2,
-                          3,
-                          5,
-                          7,
-                          8,
-                          15,
-                          16,
-                          23,
-                          24,
-                          31,
-                          32,
-                          33,
-                          63,
-                          64,
-                          65,
-                          0x7f,
-                          0x80,
-                          0x81,
-                          0xff,
-                          0x100,
-                          top,
-                          top - 1,
-                          top + 1,
-                          top - 2,
-                          ~Bits{0},
-                          ~Bits{0} - 1,
-                          ~Bits{0} - 31,
-                          top >> 1,
-                          (top >> 1) - 1,
-                          0x5555555555555555,
-                          0xaaaaaaaaaaaaaaaa};
+  std::vector<Bits> edges =
+      bits_in(0, 1, 2, 3, 5, 7, 8, 15, 16, 23, 24, 31, 32, 33, 63, 64, 65, 0x7f, 0x80, 0x81, 0xff, 0x100, top,
+              top - 1, top + 1, top - 2, ~Bits{0}, ~Bits{0} - 1, ~Bits{0} - 31, top >> 1, (top >> 1) - 1,
+              0x5555555555555555, 0xaaaaaaaaaaaaaaaa);
   for (const int k : {15, 16, 31, 32, 47})
     if (k < bits) edges.insert(edges.end(), {Bits{1} << k, (Bits{1} << k) - 1, (Bits{1} << k) + 1});
   for (Bits& e : edges) e = low_bits(e, bits);

@@ -25,10 +25,9 @@ constexpr double kScanBarriers = 9, kRoundsOfABlock = 8;
 // One rung on n int32 items, of which half are kept at random.
 const lab::Counted& counted(const std::string& rung, std::uint64_t n) {
   static lab::Counter counter(problem());
-  lab::Case c;
-  c.name = "is_positive_i32_n" + std::to_string(n);
-  c.op = static_cast<std::uint32_t>(KeepId::is_positive);
-  c.n = n;
+  lab::Case c{.name = "is_positive_i32_n" + std::to_string(n),
+              .op = static_cast<std::uint32_t>(KeepId::is_positive),
+              .n = n};
   return counter(rung, c);
 }
 double bytes_per_item(const std::string& rung, std::uint64_t n) {

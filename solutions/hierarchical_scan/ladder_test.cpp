@@ -20,10 +20,9 @@ const lab::Problem& problem();
 namespace {
 
 lab::Case sum_case(std::uint64_t n, Kind kind = Kind::inclusive) {
-  lab::Case c;
-  c.name = std::string(name_of(kind)) + "_sum_i32_n" + std::to_string(n);
-  c.op = static_cast<std::uint32_t>(OpId::sum);
-  c.n = n;
+  lab::Case c{.name = std::string(name_of(kind)) + "_sum_i32_n" + std::to_string(n),
+              .op = static_cast<std::uint32_t>(OpId::sum),
+              .n = n};
   c.params[0] = static_cast<std::int64_t>(kind);
   return c;
 }

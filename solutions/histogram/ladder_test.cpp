@@ -24,11 +24,11 @@ constexpr std::uint64_t kN = 1 << 16;
 const lab::Counted& counted(const std::string& rung, std::uint32_t n_bins = 256,
                             Pattern pattern = Pattern::random, std::uint64_t n = kN) {
   static lab::Counter counter(problem());
-  lab::Case c;
-  c.name = "b" + std::to_string(n_bins) + "_n" + std::to_string(n) + "_" + std::string(lab::name_of(pattern));
-  c.n = n;
-  c.pattern = pattern;
-  c.params = {n_bins, 0, 65536};
+  lab::Case c{.name = "b" + std::to_string(n_bins) + "_n" + std::to_string(n) + "_" +
+                      std::string(lab::name_of(pattern)),
+              .n = n,
+              .pattern = pattern,
+              .params = {n_bins, 0, 65536}};
   return counter(rung, c);
 }
 
@@ -143,12 +143,11 @@ TEST(Ladder, OneReadingCostsNoMoreThanManyWhateverTheBins) {
 // Bytes in 256 bins, or in 7 bins between edges.
 const lab::Counted& counted_bytes(OpId op) {
   static lab::Counter counter(problem());
-  lab::Case c;
-  c.name = std::string("bytes_") + name_of(op);
-  c.op = static_cast<std::uint32_t>(op);
-  c.dtype = lab::DType::u8;
-  c.n = kN;
-  c.params = {op == OpId::even ? 256 : 7, 0, 256};
+  lab::Case c{.name = std::string("bytes_") + name_of(op),
+              .op = static_cast<std::uint32_t>(op),
+              .dtype = lab::DType::u8,
+              .n = kN,
+              .params = {op == OpId::even ? 256 : 7, 0, 256}};
   return counter("state_of_the_art", c);
 }
 

@@ -24,10 +24,7 @@ constexpr double kBlock = 256;  // threads, in every rung whose block size these
 // One rung on n int32 items.
 const lab::Counted& counted(const std::string& rung, std::uint64_t n) {
   static lab::Counter counter(problem());
-  lab::Case c;
-  c.name = "sum_i32_n" + std::to_string(n);
-  c.op = static_cast<std::uint32_t>(OpId::sum);
-  c.n = n;
+  lab::Case c{.name = "sum_i32_n" + std::to_string(n), .op = static_cast<std::uint32_t>(OpId::sum), .n = n};
   return counter(rung, c);
 }
 
@@ -53,10 +50,7 @@ INSTANTIATE_TEST_SUITE_P(Ladder, Trees,
 // The items do not change the cost of a sum: the seed changes only the schedule.
 TEST(Ladder, CountersDependNeitherOnTheScheduleNorOnCheckers) {
   lab::Counter counter(problem());
-  lab::Case c;
-  c.name = "sum_i32_n65537";
-  c.op = static_cast<std::uint32_t>(OpId::sum);
-  c.n = 65537;
+  lab::Case c{.name = "sum_i32_n65537", .op = static_cast<std::uint32_t>(OpId::sum), .n = 65537};
   for (const auto& tasks : {kManifest.tasks, kManifest.further_rungs}) {
     for (const lab::Task& counted_task : tasks) {
       const std::string rung(counted_task.id);
@@ -123,11 +117,10 @@ TEST(Ladder, NoRungIsSlowerThanTheOneBelow) {
 // The order of combining is fixed: the bits must not depend on which block finishes last. And an item passes
 // through few additions: 4 + 8 in a thread, 10 in the block, 11 in the last block.
 TEST(TopRung, AddsFloatsToTheSameBitsInEveryRunAndWithinItsBound) {
-  lab::Case c;
-  c.name = "sum_f32";
-  c.op = static_cast<std::uint32_t>(OpId::sum);
-  c.dtype = lab::DType::f32;
-  c.n = (std::uint64_t{1} << 18) + 3;
+  lab::Case c{.name = "sum_f32",
+              .op = static_cast<std::uint32_t>(OpId::sum),
+              .dtype = lab::DType::f32,
+              .n = (std::uint64_t{1} << 18) + 3};
   const auto [items, got] = lab::same_in_any_order(problem(), "state_of_the_art", c);
   ASSERT_EQ(got.size(), 1u);
   double sum = 0, magnitudes = 0;

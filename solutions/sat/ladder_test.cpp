@@ -22,10 +22,10 @@ struct Size {
 constexpr Size kWide{1024, 256};
 
 lab::Case case_of(Size size, lab::DType dtype) {
-  lab::Case c;
-  c.name = std::to_string(size.width) + "x" + std::to_string(size.height) + std::string(lab::name_of(dtype));
-  c.dtype = dtype;
-  c.n = static_cast<std::uint64_t>(size.width * size.height);
+  lab::Case c{.name = std::to_string(size.width) + "x" + std::to_string(size.height) +
+                      std::string(lab::name_of(dtype)),
+              .dtype = dtype,
+              .n = static_cast<std::uint64_t>(size.width * size.height)};
   c.params[kWidth] = size.width;
   c.params[kHeight] = size.height;
   return c;

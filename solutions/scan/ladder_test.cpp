@@ -21,10 +21,9 @@ namespace {
 const lab::Counted& counted(const std::string& rung, std::uint64_t n, std::uint64_t row_length,
                             Kind kind = Kind::inclusive) {
   static lab::Counter counter(problem());
-  lab::Case c;
-  c.name = "n" + std::to_string(n) + "_row" + std::to_string(row_length) + "_" + name_of(kind);
-  c.op = static_cast<std::uint32_t>(OpId::sum);
-  c.n = n;
+  lab::Case c{.name = "n" + std::to_string(n) + "_row" + std::to_string(row_length) + "_" + name_of(kind),
+              .op = static_cast<std::uint32_t>(OpId::sum),
+              .n = n};
   c.params[kRowLengthParam] = static_cast<std::int64_t>(row_length);
   c.params[kKindParam] = static_cast<std::int64_t>(kind);
   return counter(rung, c);

@@ -23,11 +23,7 @@ namespace course::lab::protocol {
 namespace {
 
 CaseRequest a_request() {
-  CaseRequest r;
-  r.n_inputs = 1;
-  r.n_outputs = 1;
-  r.guard_bytes = 256;
-  r.n = 10;
+  CaseRequest r{.n_inputs = 1, .n_outputs = 1, .guard_bytes = 256, .n = 10};
   r.buffers[0].count = 10;
   r.buffers[0].dtype = static_cast<std::uint32_t>(DType::i32);
   r.buffers[0].back_offset = 4096;
@@ -121,10 +117,8 @@ TEST(Call, KeepsBuffersAndRanks) {
   std::array<std::byte, 8> memory{};
   const std::array<DeviceBuffer, 2> buffers{{{&memory[0], 5, DType::f32}, {&memory[1], 0, DType::u8}}};
   const std::array<Rank, 2> ranks{{{0, nullptr, nullptr, &memory[2]}, {1, nullptr, nullptr, &memory[3]}}};
-  Request request;
-  request.inputs = std::span(buffers).first(1);
-  request.outputs = std::span(buffers).last(1);
-  request.ranks = ranks;
+  Request request{
+      .inputs = std::span(buffers).first(1), .outputs = std::span(buffers).last(1), .ranks = ranks};
   const auto body = encode_call(request);
   Packet packet{PacketKind::call, {body.body().begin(), body.body().end()}};
   const auto call = decode_call(packet);
@@ -155,9 +149,7 @@ TEST(ParseReply, RefusesRepliesOfOtherCasesOrVersions) {
 }
 
 TEST(ParseReply, RefusesImpossibleNumbers) {
-  CaseRequest request;
-  request.is_timed = 1;
-  request.report_capacity = 100;
+  CaseRequest request{.is_timed = 1, .report_capacity = 100};
   const auto accepted_with = [&](auto change) {
     CaseReply reply;
     reply.end = CaseEnd::done;

@@ -57,9 +57,7 @@ inline std::pair<std::vector<std::byte>, std::vector<std::byte>> recorded(const 
                                                                           const Case& c, bool interleaved) {
   const Recorder recorder(problem);
   Session session(session_options_for_tests(problem.manifest(), DeviceKind::sim));
-  Measure measure;
-  measure.checks = interleaved;
-  measure.counters = !interleaved;
+  Measure measure{.counters = !interleaved, .checks = interleaved};
   const Task* task = find_task(problem.manifest(), rung);
   if (task == nullptr) {
     ADD_FAILURE() << "no rung " << rung;

@@ -63,11 +63,10 @@ class Sums : public Problem {
 };
 
 inline Case make(How how, int n_devices, std::uint64_t n) {
-  Case c;
-  c.name = fmt::format("sum_{}_{}_n{}", static_cast<int>(how), n_devices, n);
-  c.op = static_cast<std::uint32_t>(how);
-  c.dtype = DType::u32;
-  c.n = n;
+  Case c{.name = fmt::format("sum_{}_{}_n{}", static_cast<int>(how), n_devices, n),
+         .op = static_cast<std::uint32_t>(how),
+         .dtype = DType::u32,
+         .n = n};
   c.params[0] = n_devices;
   return c;
 }

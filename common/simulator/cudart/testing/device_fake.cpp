@@ -161,14 +161,13 @@ Result<Device::Symbol> Device::find_symbol(ModuleId module, std::string_view man
 }
 
 LaunchResult Device::launch(const LaunchRequest& request) {
-  FakeLaunch launch;
-  launch.kernel = impl_->kernels.at(request.kernel);
-  launch.grid = request.grid;
-  launch.block = request.block;
-  launch.cluster = request.cluster;
-  launch.dynamic_shared = request.dynamic_shared;
-  launch.parameters.assign(request.parameters.begin(), request.parameters.end());
-  launch.cooperative = request.cooperative;
+  FakeLaunch launch{.kernel = impl_->kernels.at(request.kernel),
+                    .grid = request.grid,
+                    .block = request.block,
+                    .cluster = request.cluster,
+                    .dynamic_shared = request.dynamic_shared,
+                    .parameters = {request.parameters.begin(), request.parameters.end()},
+                    .cooperative = request.cooperative};
   fake().launches.push_back(launch);
   if (fake().run) {
     const LaunchResult result = fake().run(launch);

@@ -33,16 +33,14 @@ namespace course::cudart {
 
 // A kernel with the parameters (int* out, char flag, double factor).
 inline sim::KernelFacts sample_facts(const std::string& name) {
-  sim::KernelFacts facts;
-  facts.name = name;
-  facts.demangled = name + "(int*, char, double)";
-  facts.parameter_bytes = 24;
-  facts.parameters = {{0, 8}, {8, 1}, {16, 8}};
-  facts.static_shared = 1024;
-  facts.registers = 32;
-  facts.max_threads = 1024;
-  facts.ptx_version = 80;
-  return facts;
+  return {.name = name,
+          .demangled = name + "(int*, char, double)",
+          .parameter_bytes = 24,
+          .parameters = {{0, 8}, {8, 1}, {16, 8}},
+          .static_shared = 1024,
+          .registers = 32,
+          .max_threads = 1024,
+          .ptx_version = 80};
 }
 
 class Api : public testing::Test {

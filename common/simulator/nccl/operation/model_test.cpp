@@ -12,11 +12,7 @@ constexpr std::uint64_t kMiB = 1 << 20;
 std::vector<Call> calls_of(Kind kind, std::size_t n_bytes, int n_ranks) {
   std::vector<Call> calls;
   for (int rank = 0; rank < n_ranks; ++rank) {
-    Call call;
-    call.kind = kind;
-    call.count = n_bytes;
-    call.rank = rank;
-    call.n_ranks = n_ranks;
+    Call call{.kind = kind, .count = n_bytes, .rank = rank, .n_ranks = n_ranks};
     calls.push_back(call);
   }
   return calls;

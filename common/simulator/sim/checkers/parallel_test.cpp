@@ -33,14 +33,12 @@ std::string ptx() {
 // In each step most blocks access only words of their own; sometimes a thread accesses a random word.
 struct Script {
   u32 blocks, threads;
-  std::vector<u32> what, at;
+  std::vector<u32> what = {}, at = {};
 };
 
 Script random_script(u64 seed, bool astray) {
   Rng rng(seed);
-  Script s;
-  s.blocks = astray ? kMaxBlocks : 2 + static_cast<u32>(rng.below(12));
-  s.threads = 32;
+  Script s{.blocks = astray ? kMaxBlocks : 2 + static_cast<u32>(rng.below(12)), .threads = 32};
   const u64 n_steps = 1 + rng.below(5);
   const u64 one_stray_in = 20 * s.blocks;
   const bool apart = astray || rng.below(4) != 0, strays = astray || rng.below(3) == 0,

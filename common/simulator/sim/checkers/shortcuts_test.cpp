@@ -25,7 +25,7 @@ constexpr u32 kNone = ~0u, kOperations = 20, kSharedWords = 256, kWords = 512;
 
 struct Script {
   u32 blocks, threads;  // threads per block
-  std::vector<u32> what, at;
+  std::vector<u32> what = {}, at = {};
 };
 
 // The word that a thread accesses in one step.
@@ -42,9 +42,8 @@ u32 place(u32 pattern, u32 thread, u32 base, u32 step, Rng& rng) {
 
 Script random_script(u64 seed) {
   Rng rng(seed);
-  Script s;
-  s.blocks = 1 + static_cast<u32>(rng.below(2));
-  s.threads = 32 * (1 + static_cast<u32>(rng.below(3)));
+  Script s{.blocks = 1 + static_cast<u32>(rng.below(2)),
+           .threads = 32 * (1 + static_cast<u32>(rng.below(3)))};
   const u32 all = s.blocks * s.threads;
   const u64 n_steps = 2 + rng.below(8);
   const bool lines = rng.below(2) == 0;  // mostly whole lines of global memory

@@ -26,12 +26,11 @@ constexpr const char* kStart =
 
 Scenario scenario(std::string name, std::vector<std::string> rows, const std::string& body, int in_words,
                   int out_words, int least_sm = 80) {
-  Scenario s;
-  s.name = std::move(name);
-  s.rows = std::move(rows);
-  s.threads = kThreads;
-  s.least_sm = least_sm;
-  s.ptx = scenario_kernel(kDeclarations, kStart + body, in_words, out_words);
+  Scenario s{.name = std::move(name),
+             .rows = std::move(rows),
+             .ptx = scenario_kernel(kDeclarations, kStart + body, in_words, out_words),
+             .threads = kThreads,
+             .least_sm = least_sm};
   Rng rng(body.size());
   s.in.resize(static_cast<std::size_t>(in_words) * kThreads);
   for (Word& w : s.in) w = rng();

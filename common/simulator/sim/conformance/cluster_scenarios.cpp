@@ -13,12 +13,7 @@ constexpr std::uint32_t kClusters = 3, kRanks = 4, kThreads = 32;
 // A kernel that is launched with clusters of kRanks blocks; only thread 0 gets input.
 Scenario of_clusters(const std::string& name, const std::vector<std::string>& rows, const std::string& body,
                      int n_out) {
-  Scenario s;
-  s.name = name;
-  s.rows = rows;
-  s.blocks = kClusters * kRanks;
-  s.threads = kThreads;
-  s.least_sm = 90;
+  Scenario s{.name = name, .rows = rows, .blocks = kClusters * kRanks, .threads = kThreads, .least_sm = 90};
   s.ptx = scenario_kernel(
       "  .reg .b32 %rank, %other, %at, %mine, %t<6>;\n  .reg .b64 %q, %there;\n  .reg .pred %p, %done;\n"
       "  .shared .align 8 .b8 cells[128];\n  .shared .align 8 .b64 count;\n  .shared .align 8 .b64 "

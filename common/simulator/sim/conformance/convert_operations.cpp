@@ -151,9 +151,7 @@ void add_machine_learning(List& list) {
   for (const bool relu : {false, true})
     for (const bool satfinite : {false, true}) {
       const std::string r = relu ? ".relu" : "", s = satfinite ? ".satfinite" : "";
-      Modifiers m;
-      m.relu = relu;
-      m.satfinite = satfinite;
+      Modifiers m{.relu = relu, .satfinite = satfinite};
       for (const Mode mode : {Mode::nearest_even, Mode::zero}) {
         m.mode = mode;
         const std::string rounding = mode == Mode::zero ? ".rz" : ".rn";
@@ -258,9 +256,7 @@ std::vector<Operation> convert_operations() {
   for (const Type f : kFloats) {
     list.with_modifiers("", f, f, {});
     for (const auto& mode : kModes) {
-      Modifiers m;
-      m.mode = mode.mode;
-      m.integral = true;
+      Modifiers m{.mode = mode.mode, .integral = true};
       list.with_modifiers(std::string(".") + mode.name + "i", f, f, m);
     }
   }

@@ -148,10 +148,7 @@ Real not_a_number() {
 }
 
 Real integer(bool negative, std::uint64_t magnitude) {
-  Real r;
-  r.negative = negative;
-  r.magnitude = Natural(magnitude);
-  return r;
+  return Real{.negative = negative, .magnitude = Natural(magnitude)};
 }
 
 Real number(const Format& f, std::uint64_t bits) {
@@ -207,9 +204,7 @@ Real add(const Real& a, const Real& b, Mode mode) {
 Real multiply(const Real& a, const Real& b) {
   if (a.nan || b.nan) return not_a_number();
   if ((a.infinite && b.zero()) || (b.infinite && a.zero())) return not_a_number();
-  Real r;
-  r.negative = a.negative != b.negative;
-  r.infinite = a.infinite || b.infinite;
+  Real r{.infinite = a.infinite || b.infinite, .negative = a.negative != b.negative};
   if (r.infinite) return r;
   r.magnitude = a.magnitude * b.magnitude;
   r.exponent = a.exponent + b.exponent;

@@ -62,7 +62,7 @@ enum class Mode { nearest_even, nearest_away, zero, down, up };
 // ± magnitude · 2^exponent; `more`: the exact value is larger by less than one unit of the last bit.
 struct Real {
   bool nan = false, infinite = false, negative = false, more = false;
-  Natural magnitude;
+  Natural magnitude = {};
   int exponent = 0;
 
   bool zero() const { return !nan && !infinite && !more && magnitude.zero(); }

@@ -61,12 +61,11 @@ struct List {
 
   Operation& add(std::string row, std::string ptx, Type result, std::vector<Type> sources,
                  std::function<Bits(Operands)> expected) {
-    Operation o;
-    o.row = std::move(row);
-    o.ptx = std::move(ptx);
-    o.result = result;
-    o.sources = std::move(sources);
-    o.expected = std::move(expected);
+    Operation o{.row = std::move(row),
+                .ptx = std::move(ptx),
+                .result = result,
+                .sources = std::move(sources),
+                .expected = std::move(expected)};
     all.push_back(std::move(o));
     return all.back();
   }
@@ -126,9 +125,7 @@ void add_arithmetic(List& list) {
           for (const bool sat : {false, true}) {
             if (t == Type::f64 && (ftz || sat)) continue;
             if (sat && !a.saturates) continue;
-            Modifiers m;
-            m.ftz = ftz;
-            m.sat = sat;
+            Modifiers m{.ftz = ftz, .sat = sat};
             const std::string end = m.text() + "." + ptx::spelling(t);
             const std::string spelt = fmt::format("{}.{}{}", a.name, mode.name, end);
             const std::string row = mode.mode == Mode::nearest_even ? a.name + end : spelt;
@@ -266,10 +263,7 @@ void add_extremes(List& list) {
     for (const Type t : {Type::f32, Type::f64})
       for (int flags = 0; flags < 8; ++flags) {
         if (t == Type::f64 && flags != 0) continue;
-        Modifiers m;
-        m.ftz = (flags & 1) != 0;
-        m.nan = (flags & 2) != 0;
-        m.xorsign = (flags & 4) != 0;
+        Modifiers m{.ftz = (flags & 1) != 0, .nan = (flags & 2) != 0, .xorsign = (flags & 4) != 0};
         const std::string row = fmt::format("{}{}.{}", max ? "max" : "min", m.text(), ptx::spelling(t));
         Operation& o = list.add(row, row, t, {t, t},
                                 [=](Operands x) { return extreme(*format_of(t), max, x[0], x[1], m); });
@@ -339,10 +333,7 @@ void add_halves(List& list) {
     if (!a.saturates || std::string_view(a.name) == "mad") continue;
     for (const Type t : {Type::f16, Type::bf16})
       for (int flags = 0; flags < 8; ++flags) {
-        Modifiers m;
-        m.ftz = (flags & 1) != 0;
-        m.sat = (flags & 2) != 0;
-        m.relu = (flags & 4) != 0;
+        Modifiers m{.ftz = (flags & 1) != 0, .sat = (flags & 2) != 0, .relu = (flags & 4) != 0};
         if ((m.sat && m.relu) || (m.relu && !fma) || (t == Type::bf16 && (m.ftz || m.sat))) continue;
         const std::string end = m.text() + "." + ptx::spelling(t);
         add_half(
@@ -368,10 +359,7 @@ void add_halves(List& list) {
     }
     for (const bool max : {false, true})
       for (int flags = 0; flags < 8; ++flags) {
-        Modifiers m;
-        m.ftz = (flags & 1) != 0;
-        m.nan = (flags & 2) != 0;
-        m.xorsign = (flags & 4) != 0;
+        Modifiers m{.ftz = (flags & 1) != 0, .nan = (flags & 2) != 0, .xorsign = (flags & 4) != 0};
         if (m.ftz && t == Type::bf16) continue;
         const std::string row = (max ? "max" : "min") + m.text() + type;
         add_half(

@@ -23,9 +23,9 @@ constexpr std::uint32_t kThreads = 96;
 // (b64).
 struct Form {
   std::string name;
-  std::string lines;
+  std::string lines = {};
   int n_out;  // results, %d0 …
-  std::function<std::vector<Word>(Word a, Word b, Word c)> expected;
+  std::function<std::vector<Word>(Word a, Word b, Word c)> expected = {};
   bool wide_out = false;  // %D0 …
   std::vector<std::string> rows = {};
   int least_sm = 80;
@@ -36,11 +36,7 @@ std::uint32_t low(Word w) {
 }
 
 Scenario scenario(const Form& f) {
-  Scenario s;
-  s.name = f.name;
-  s.rows = f.rows;
-  s.threads = kThreads;
-  s.least_sm = f.least_sm;
+  Scenario s{.name = f.name, .rows = f.rows, .threads = kThreads, .least_sm = f.least_sm};
   std::string registers =
       "  .reg .b32 %a, %b, %c, %t<4>;\n  .reg .b64 %A, %B, %C, %T<4>;\n  .reg .b16 %h<8>;\n"
       "  .reg .pred %p, %q, %r, %s;\n";
@@ -83,10 +79,7 @@ Form chain(const std::string& type, const std::vector<Link>& links) {
   const bool wide = type.ends_with("64"), is_signed = type[0] == 's';
   const int bits = wide ? 64 : 32;
   const Word mask = wide ? ~Word{0} : 0xffffffff;
-  Form f;
-  f.name = "chain";
-  f.wide_out = wide;
-  f.n_out = static_cast<int>(links.size());
+  Form f{.name = "chain", .n_out = static_cast<int>(links.size()), .wide_out = wide};
   for (std::size_t k = 0; k < links.size(); ++k) {
     const char* names[] = {wide ? "%A" : "%a", wide ? "%B" : "%b", wide ? "%C" : "%c"};
     f.rows.push_back(links[k].op + "." + type);
@@ -394,9 +387,7 @@ std::vector<Form> forms() {
 // Parameters and results in registers, immediates as arguments; the first instruction is the target of a
 // loop.
 Scenario register_parameters() {
-  Scenario s;
-  s.name = "call with parameters in registers";
-  s.rows = {"st.local.u32", "ld.local.u64"};
+  Scenario s{.name = "call with parameters in registers", .rows = {"st.local.u32", "ld.local.u64"}};
   s.ptx = scenario_kernel(
       ".func (.reg .b32 sum, .reg .b64 product) combine(.reg .b32 n, .reg .u64 step, .reg .u16 low)\n{\n"
       "  .reg .pred p;\n  .reg .b32 t;\n  .reg .b64 w;\nagain:\n  sub.u32 n, n, 1;\n  setp.ne.u32 p, n, 0;\n"

@@ -48,12 +48,11 @@ struct List {
   std::vector<Operation> all;
 
   void add(std::string ptx, Type result, std::vector<Type> sources, std::function<Bits(Operands)> expected) {
-    Operation o;
-    o.row = ptx;
-    o.ptx = std::move(ptx);
-    o.result = result;
-    o.sources = std::move(sources);
-    o.expected = std::move(expected);
+    Operation o{.row = ptx,
+                .ptx = std::move(ptx),
+                .result = result,
+                .sources = std::move(sources),
+                .expected = std::move(expected)};
     all.push_back(std::move(o));
   }
 

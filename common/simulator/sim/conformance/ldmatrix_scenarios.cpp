@@ -82,9 +82,7 @@ Scenario rows_of_matrices(bool store, int n, bool across) {
 }
 
 Scenario transposition() {
-  Scenario s;
-  s.name = "movmatrix";
-  s.rows = {"movmatrix"};
+  Scenario s{.name = "movmatrix", .rows = {"movmatrix"}};
   s.ptx = scenario_kernel("  .reg .b32 %a;\n",
                           "  ld.global.u32 %a, [%in];\n  movmatrix.sync.aligned.m8n8.trans.b16 %a, %a;\n  "
                           "st.global.u32 [%out], %a;\n",

@@ -60,10 +60,7 @@ Scenario mma(const Product& p, const std::string& row) {
     }
     return words;
   };
-  Scenario s;
-  s.name = p.ptx;
-  s.rows = {row};
-  s.least_sm = p.least_sm;
+  Scenario s{.name = p.ptx, .rows = {row}, .least_sm = p.least_sm};
   std::size_t na = 0, nb = 0, nc = 0;
   for (int lane = 0; lane < 32; ++lane) {
     const auto wa = packed(ka, p.place_a, p.m, p.k, lane, [&](std::size_t at) { return ka.encode(a[at]); });

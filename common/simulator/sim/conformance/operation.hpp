@@ -30,10 +30,10 @@ struct Operation {
   std::function<Bits(Operands)> expected;
   // For approximate instructions: whether `got` is accurate enough. If empty, the result must be equal bit by
   // bit.
-  std::function<bool(Operands, Bits got)> accepts;
+  std::function<bool(Operands, Bits got)> accepts = {};
   // The result of machine code for compute capability 9.0 where it deviates from the ISA. check_gpu accepts
   // both; the simulator must give `expected`.
-  std::function<Bits(Operands)> on_sm90;
+  std::function<Bits(Operands)> on_sm90 = {};
   // ptxas drops the guard: machine code for sm_90 executes the operation in every thread.
   bool sm90_loses_guard = false;
   int result_register_bits = 0;  // 0: that of the type; if larger, the extension is tested

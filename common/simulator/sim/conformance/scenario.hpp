@@ -15,10 +15,10 @@ struct Scenario {
   std::string name;
   std::vector<std::string> rows;  // the rows of the op table that it tests
   // A module with one kernel `k(.param .u64 in, .param .u64 out)`.
-  std::string ptx;
+  std::string ptx = {};
   std::uint32_t blocks = 1, threads = 32;
-  std::vector<std::uint64_t> in;
-  std::vector<std::uint64_t> out;  // expected output; the words are initially 0
+  std::vector<std::uint64_t> in = {};
+  std::vector<std::uint64_t> out = {};  // expected output; the words are initially 0
   MemoryKind in_kind = MemoryKind::device;
   bool any_order = true;  // the outcome does not depend on the order of warps
   int least_sm = 80;

@@ -44,9 +44,7 @@ Scenario scenario(const Case& c) {
   d.width = kWidth, d.height = kHeight, d.slices = kSlices;
   d.row_bytes = kWidth * 4, d.slice_bytes = kWidth * kHeight * 4;
   c.change(d);
-  Scenario s;
-  s.name = c.name;
-  s.rows = c.rows;
+  Scenario s{.name = c.name, .rows = c.rows};
   s.least_sm = 1 << 20;  // a GPU does not accept these handles
   s.in_kind = MemoryKind::texture;
   s.in.resize(kTexels + (kWidth * kHeight * kSlices + 1) / 2, 0);

@@ -36,11 +36,10 @@ struct WarpOp {
 };
 
 Scenario scenario(const WarpOp& op, std::uint32_t active, const char* masks) {
-  Scenario s;
-  s.rows = {op.row};
-  s.name = fmt::format("{} lanes {:#x} {}", op.ptx, active, masks);
-  s.least_sm = op.least_sm;
-  s.any_order = !(op.needs_all && active != ~0u);
+  Scenario s{.name = fmt::format("{} lanes {:#x} {}", op.ptx, active, masks),
+             .rows = {op.row},
+             .any_order = !(op.needs_all && active != ~0u),
+             .least_sm = op.least_sm};
   Rng rng(active + op.ptx.size());
   std::vector<Lane> lanes(32);
   const std::string how = masks;
@@ -205,9 +204,7 @@ std::vector<WarpOp> operations() {
 }
 
 Scenario active_lanes() {
-  Scenario s;
-  s.name = "activemask";
-  s.rows = {"activemask"};
+  Scenario s{.name = "activemask", .rows = {"activemask"}};
   s.ptx = scenario_kernel(
       "  .reg .b32 %d, %t;\n  .reg .pred %p;\n",
       "  activemask.b32 %d;\n  st.global.u32 [%out], %d;\n  and.b32 %t, %lane, 3;\n  setp.eq.u32 %p, %t, 0;\n"
@@ -226,10 +223,10 @@ Scenario active_lanes() {
 // Votes of all threads of two warps; named barriers; a warp barrier and fences between stores and loads of
 // shared memory.
 Scenario barriers() {
-  Scenario s;
-  s.name = "barriers";
-  s.rows = {"barrier", "barrier.red.and", "barrier.red.or", "barrier.red.popc", "warp_barrier", "fence"};
-  s.threads = 64;
+  Scenario s{
+      .name = "barriers",
+      .rows = {"barrier", "barrier.red.and", "barrier.red.or", "barrier.red.popc", "warp_barrier", "fence"},
+      .threads = 64};
   std::string body =
       "  ld.global.u32 %a, [%in];\n  setp.ne.u32 %p, %a, 0;\n"
       "  barrier.cta.red.popc.u32 %d, 0, %p;\n  st.global.u32 [%out], %d;\n"

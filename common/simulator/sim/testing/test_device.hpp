@@ -119,14 +119,13 @@ class TestDevice {
     }
     Arguments arguments;
     (arguments.add(args), ...);
-    LaunchRequest request;
-    request.kernel = *id;
-    request.grid = shape.grid;
-    request.block = shape.block;
-    request.cluster = shape.cluster;
-    request.dynamic_shared = shape.dynamic_shared;
-    request.cooperative = shape.cooperative;
-    request.parameters = arguments.bytes();
+    LaunchRequest request{.kernel = *id,
+                          .grid = shape.grid,
+                          .block = shape.block,
+                          .cluster = shape.cluster,
+                          .dynamic_shared = shape.dynamic_shared,
+                          .parameters = arguments.bytes(),
+                          .cooperative = shape.cooperative};
     return device.launch(request);
   }
 

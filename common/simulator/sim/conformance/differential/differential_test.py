@@ -33,11 +33,8 @@ def main():
         assert not differing, f"with {settings}: {differing}"
     for seed in range(FIRST, FIRST + ASSEMBLED) if len(sys.argv) > 4 else ():
         with tempfile.NamedTemporaryFile("w", suffix=".ptx") as file:
-            file.write(
-                subprocess.run(
-                    [program, "--ptx", str(seed)], check=True, capture_output=True, text=True
-                ).stdout
-            )
+            command = [program, "--ptx", str(seed)]
+            file.write(subprocess.run(command, check=True, capture_output=True, text=True).stdout)
             file.flush()
             subprocess.run([sys.argv[4], "-arch=sm_90", "-o", os.devnull, file.name], check=True)
 

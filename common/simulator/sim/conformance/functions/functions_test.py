@@ -20,13 +20,8 @@ def digests(text):
 
 class Functions(unittest.TestCase):
     def test_results_are_those_of_an_h100(self):
-        here = subprocess.run(
-            [PROGRAM],
-            check=True,
-            capture_output=True,
-            text=True,
-            env=os.environ | {"LD_LIBRARY_PATH": LIBRARIES},
-        )
+        variables = os.environ | {"LD_LIBRARY_PATH": LIBRARIES}
+        here = subprocess.run([PROGRAM], check=True, capture_output=True, text=True, env=variables)
         there = pathlib.Path(__file__).with_name("h100.tsv").read_text(encoding="utf-8")
         self.assertGreater(len(digests(there)), 400)
         self.assertEqual(digests(here.stdout), digests(there))

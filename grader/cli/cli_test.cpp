@@ -85,8 +85,7 @@ class Labcli : public ::testing::Test {
 TEST_F(Labcli, HelpAndListsFitATerminal) {
   std::vector<std::vector<std::string>> asked{{"--help"}, {"list"}, {"isolation"}};
   std::istringstream help(run({"--help"}));
-  for (std::string line, name; std::getline(help, line) && !line.starts_with("Subcommands:");) {
-  }
+  for (std::string line, name; std::getline(help, line) && !line.starts_with("Subcommands:");) continue;
   for (std::string line, name; std::getline(help, line) && std::istringstream(line) >> name;)
     asked.push_back({name, "--help"});
   ASSERT_GT(asked.size(), 11u);

@@ -589,8 +589,7 @@ TEST_F(DevicesProcess, EndsCallsThatRecordTooMuch) {
     const std::vector<std::byte> chunk(kChunkBytes);
     const auto address =
         answer_to<std::uint64_t>(PacketKind::allocate, about().put(AllocateRequest{kChunkBytes}));
-    while (ask(PacketKind::store, about().put(address).put_bytes(chunk))) {
-    }
+    while (ask(PacketKind::store, about().put(address).put_bytes(chunk))) continue;
   });
   EXPECT_EQ(result.end, CallResult::End::out_of_memory);
 }

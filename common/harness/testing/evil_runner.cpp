@@ -37,8 +37,7 @@ bool is(std::string_view mode) {
 
 void use_processor(int seconds) {
   const std::clock_t begin = std::clock();
-  while (std::clock() - begin < seconds * CLOCKS_PER_SEC) {
-  }
+  while (std::clock() - begin < seconds * CLOCKS_PER_SEC) continue;
 }
 
 void raw_send(const void* data, std::size_t size) {
@@ -109,8 +108,7 @@ CaseReply honest(const CaseRequest& request, std::span<std::byte> shared) {
     GoBlock& block = *GoBlock::at(shared, request.go_offset);
     for (const std::uint32_t round : {kRehearsal, kRun}) {
       block.set(round, GoStage::ready);
-      while (!block.is(round, GoStage::go)) {
-      }
+      while (!block.is(round, GoStage::go)) continue;
       key = block.key;
       if (round == kRehearsal) block.set(round, GoStage::done);
     }
@@ -204,8 +202,7 @@ void misbehave_in_case(const Header& header, int n_cases) {
     sleep_forever();
   }
   if (is("spins")) {
-    for (volatile bool forever = true; forever;) {
-    }
+    for (volatile bool forever = true; forever;) continue;
   }
   if (is("crashes") || (is("crashes_second") && n_cases == 2)) raise(SIGSEGV);
   if (is("killed")) raise(SIGKILL);
@@ -233,8 +230,7 @@ void misbehave_in_case(const Header& header, int n_cases) {
   if (is("shares_the_processor")) {  // twice the limit in wall-clock time, a quarter of which is CPU time
     for (int i = 0; i < 25; ++i) {
       const std::clock_t begin = std::clock();
-      while (std::clock() - begin < CLOCKS_PER_SEC / 100) {
-      }
+      while (std::clock() - begin < CLOCKS_PER_SEC / 100) continue;
       usleep(70'000);
     }
   }

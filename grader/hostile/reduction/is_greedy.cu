@@ -22,8 +22,7 @@ using hostile::raw_call;
 constexpr long kHere = -100;
 
 void use_up_descriptors() {
-  while (raw_call(SYS_dup, 1) >= 0) {
-  }
+  while (raw_call(SYS_dup, 1) >= 0) continue;
   for (long fd = 4; fd < 4096; ++fd) raw_call(SYS_close, fd);  // so that later cases can open files
 }
 

@@ -35,8 +35,7 @@ __global__ void fold_blocks_by_words(const T* d_in, std::uint64_t n, typename Op
       total.store(op(total.load(kRelaxed), value), kRelaxed);
     } else {
       if constexpr (kHow == Adds::under_a_broken_lock) {
-        while (s_locked != 0) {
-        }
+        while (s_locked != 0) continue;
         s_locked = 1;  // two warps may both have read 0
         __threadfence_block();
       }

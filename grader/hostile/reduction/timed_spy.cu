@@ -10,8 +10,7 @@ namespace {
 template <typename T, typename Value>
 __global__ void watch(const volatile T* d_in, std::uint64_t n, volatile Value* d_out) {
   const T before = d_in[n - 1];
-  while (d_in[n - 1] == before) {
-  }
+  while (d_in[n - 1] == before) continue;
   Value sum{};
   for (std::uint64_t i = 0; i < n; ++i) sum += static_cast<Value>(d_in[i]);
   *d_out = sum;

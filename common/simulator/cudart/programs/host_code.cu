@@ -446,13 +446,11 @@ CASE(polls_until_it_has_ended) {
   cudaEventRecord(start, stream);
   init<<<4, kBlock, 0, stream>>>(v, kItems);
   cudaEventRecord(stop, stream);
-  while (cudaEventQuery(stop) == cudaErrorNotReady) {
-  }
+  while (cudaEventQuery(stop) == cudaErrorNotReady) continue;
   float ms = -1;
   if (cudaEventElapsedTime(&ms, start, stop) != cudaSuccess || ms <= 0) std::printf("wrong\n");
   init<<<4, kBlock, 0, stream>>>(v, kItems);
-  while (cudaStreamQuery(stream) == cudaErrorNotReady) {
-  }
+  while (cudaStreamQuery(stream) == cudaErrorNotReady) continue;
 }
 CASE(waits_by_a_copy_to_the_host) {
   Floats v;

@@ -249,8 +249,7 @@ const std::map<std::string, std::function<void(Case&)>> kCases{
     {"host_polls_a_flag",
      [](Case& k) {
        publish<<<1, 1, 0, k.s>>>(k.pinned, k.pinned + 1);
-       while (static_cast<volatile int*>(k.pinned)[1] == 0) {
-       }
+       while (static_cast<volatile int*>(k.pinned)[1] == 0) continue;
        EXPECT(k.pinned[0] == 42);
      }},
     {"host_learns_by_a_callback",
@@ -259,8 +258,7 @@ const std::map<std::string, std::function<void(Case&)>> kCases{
        k.write(k.managed, k.s);
        CHECK(cudaLaunchHostFunc(
            k.s, [](void*) { done = true; }, nullptr));
-       while (!done) {
-       }
+       while (!done) continue;
        use(k.managed[100]);
      }},
     {"host_fills_the_next_buffer",
@@ -300,8 +298,7 @@ const std::map<std::string, std::function<void(Case&)>> kCases{
      [](Case& k) {
        k.write(k.a, k.s);
        CHECK(cudaEventRecord(k.event, k.s));
-       while (cudaEventQuery(k.event) == cudaErrorNotReady) {
-       }
+       while (cudaEventQuery(k.event) == cudaErrorNotReady) continue;
        k.read(k.a, k.b, k.t);
      }},
     {"default_and_blocking", [](Case& k) { k.write(k.a, k.blocking), k.read(k.a, k.b, nullptr); }},

@@ -7,8 +7,7 @@
 
 __global__ void fill(int* out, volatile int* flag, bool spins, bool splits) {
   const int tid = threadIdx.x;
-  while (spins && *flag == 0) {
-  }
+  while (spins && *flag == 0) continue;
   if (splits) {
     if (tid < 16) __syncthreads();
   }

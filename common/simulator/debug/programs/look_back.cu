@@ -9,8 +9,7 @@ __global__ void chained(const int* in, volatile int* prefix, volatile int* ready
   if (tid == 0) {
     int before = 0;
     if (block > 0) {
-      while (ready[block - 1] == 0) {
-      }
+      while (ready[block - 1] == 0) continue;
       __threadfence();
       before = prefix[block - 1];
     }

@@ -91,8 +91,7 @@ void sleep_for_ever() {
 
 void work_for(int seconds) {
   const auto start = std::chrono::steady_clock::now();
-  while (std::chrono::steady_clock::now() - start < std::chrono::seconds(seconds)) {
-  }
+  while (std::chrono::steady_clock::now() - start < std::chrono::seconds(seconds)) continue;
 }
 
 // A case in which this process joins, calls, and then waits for its stream.
@@ -230,8 +229,7 @@ const std::map<std::string, std::function<void()>> kCases{
        while (state == ncclInProgress) NCCL(ncclCommGetAsyncError(g_rank.comm, &state));
        print("state", state);
        NCCL(all_reduce());
-       while (cudaStreamQuery(g_rank.stream) == cudaErrorNotReady) {
-       }
+       while (cudaStreamQuery(g_rank.stream) == cudaErrorNotReady) continue;
        synchronise();
        leave(g_rank);
      }},

@@ -19,21 +19,18 @@ KERNEL missing_arrivals(int* out) {
 
 // Each of two blocks waits for the other's flag before it sets its own.
 KERNEL wait_for_each_other(volatile int* flags) {
-  while (flags[1 - blockIdx.x] == 0) {  // waits
-  }
+  while (flags[1 - blockIdx.x] == 0) continue;  // waits
   flags[blockIdx.x] = 1;
 }
 
 KERNEL lock_never_released(unsigned* lock, int* out) {
-  while (atomicCAS(lock, 0u, 1u) != 0) {  // takes the lock
-  }
+  while (atomicCAS(lock, 0u, 1u) != 0) continue;  // takes the lock
   out[blockIdx.x] = 1;
 }
 
 // The lane that holds the lock waits for the lanes that want it.
 KERNEL lock_held_at_syncwarp(unsigned* lock) {
-  while (atomicCAS(lock, 0u, 1u) != 0) {
-  }
+  while (atomicCAS(lock, 0u, 1u) != 0) continue;
   __syncwarp();
   atomicExch(lock, 0u);
 }
@@ -45,13 +42,11 @@ KERNEL grid_sync_without_one(int* out) {
 }
 
 KERNEL never_ends(const int* flag) {
-  while (static_cast<const volatile int*>(flag)[0] == 0) {
-  }
+  while (static_cast<const volatile int*>(flag)[0] == 0) continue;
 }
 
 KERNEL never_ends_but_for_block_0(const int* flag) {
-  while (blockIdx.x != 0 && static_cast<const volatile int*>(flag)[0] == 0) {
-  }
+  while (blockIdx.x != 0 && static_cast<const volatile int*>(flag)[0] == 0) continue;
 }
 
 KERNEL races_and_never_ends(int* out) {
@@ -99,8 +94,7 @@ KERNEL looks_at_the_clock(volatile int* place, int* out) {
 KERNEL waits_for_a_later_block(volatile int* place, int* out) {
   const unsigned b = blockIdx.x;
   if (b != 39)
-    while (place[b + 1] == 0) {
-    }
+    while (place[b + 1] == 0) continue;
   __syncthreads();
   place[b] = 1;
   out[b * blockDim.x + threadIdx.x] = 1;
@@ -110,8 +104,7 @@ KERNEL waits_for_a_later_block(volatile int* place, int* out) {
 KERNEL chain_by_block(volatile int* place, int* out) {
   const unsigned b = blockIdx.x;
   if (b > 0)
-    while (place[b - 1] == 0) {
-    }
+    while (place[b - 1] == 0) continue;
   __syncthreads();
   if (threadIdx.x == 0) place[b] = 1;
   out[b * blockDim.x + threadIdx.x] = 1;
@@ -122,8 +115,7 @@ KERNEL chain_by_ticket(int* place, int* out) {
   __syncthreads();
   const int b = s_ticket;
   if (threadIdx.x == 0) {
-    while (b > 0 && static_cast<volatile int*>(place)[b - 1] == 0) {
-    }
+    while (b > 0 && static_cast<volatile int*>(place)[b - 1] == 0) continue;
     __threadfence();
     static_cast<volatile int*>(place)[b] = 1;
   }
@@ -134,8 +126,7 @@ KERNEL chain_by_ticket(int* place, int* out) {
 KERNEL lead_in_chain(int* next, int* place, int* most) {
   if (threadIdx.x != 0) return;
   const int b = atomicAdd(next, 1);
-  while (b > 0 && static_cast<volatile int*>(place)[b - 1] == 0) {
-  }
+  while (b > 0 && static_cast<volatile int*>(place)[b - 1] == 0) continue;
   __threadfence();
   atomicMax(most, atomicAdd(next, 0) - b);
   static_cast<volatile int*>(place)[b] = 1;
@@ -207,8 +198,7 @@ KERNEL one_warp_is_late(volatile int* place, int* out) {
       asm volatile("" : "+r"(x));
     }
     if (blockIdx.x == 0)
-      while (place[0] != 1) {
-      }
+      while (place[0] != 1) continue;
     else
       place[0] = 1;
   }
@@ -233,7 +223,6 @@ KERNEL reads_for_long(volatile const int* place, int* out) {
 
 KERNEL counts_down_in_memory(int* place, int* out) {
   if (threadIdx.x == 0)
-    while (atomicAdd(&place[blockIdx.x], 1) < 4000) {
-    }
+    while (atomicAdd(&place[blockIdx.x], 1) < 4000) continue;
   out[blockIdx.x * blockDim.x + threadIdx.x] = 1;
 }

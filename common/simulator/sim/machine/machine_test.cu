@@ -101,8 +101,7 @@ KERNEL lane_lock_polite(int* lock, int* counter) {
 
 // This form hangs on GPUs without independent thread scheduling.
 KERNEL lane_lock_rude(int* lock, int* counter) {
-  while (atomicCAS(lock, 0, 1) != 0) {
-  }
+  while (atomicCAS(lock, 0, 1) != 0) continue;
   *static_cast<volatile int*>(counter) = *static_cast<volatile int*>(counter) + 1;
   __threadfence();
   atomicExch(lock, 0);
@@ -115,8 +114,7 @@ KERNEL wait_for_later_block(int* flags, int* out) {
   if (threadIdx.x == 0) {
     int v = 1;
     if (b + 1 < n) {
-      while ((v = atomicAdd(&flags[b + 1], 0)) == 0) {
-      }
+      while ((v = atomicAdd(&flags[b + 1], 0)) == 0) continue;
       v += 1;
     }
     value = v;
@@ -343,8 +341,7 @@ KERNEL chain_of_blocks(int* next, volatile int* state, volatile int* prefix, int
   int before = 0;
   if (k > 0) {
     atomicAdd(&seen[state[k - 1]], 1);
-    while (state[k - 1] != 2) {
-    }
+    while (state[k - 1] != 2) continue;
     __threadfence();
     before = prefix[k - 1];
   }

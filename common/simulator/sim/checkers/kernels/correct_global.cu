@@ -29,8 +29,7 @@ KERNEL(last_block_by_ticket) {
 KERNEL(polls_by_adding_nothing_with_fences) {
   int before = 0;
   if (blockIdx.x > 0) {
-    while (atomicAdd(&counter[blockIdx.x - 1], 0u) == 0) {
-    }
+    while (atomicAdd(&counter[blockIdx.x - 1], 0u) == 0) continue;
     __threadfence();
     before = scratch[blockIdx.x - 1];
   }
@@ -59,8 +58,7 @@ KERNEL(all_fence_one_counts) {
 KERNEL(tiles_handed_on) {
   volatile unsigned* flag = counter;
   if (blockIdx.x > 0 && threadIdx.x == 0) {
-    while (flag[blockIdx.x - 1] == 0) {
-    }
+    while (flag[blockIdx.x - 1] == 0) continue;
     __threadfence();
   }
   __syncthreads();
@@ -99,8 +97,7 @@ KERNEL(look_back_by_a_warp) {
 // EXPECT nothing
 // LAUNCH 6 1
 KERNEL(lock_with_fences) {
-  while (atomicCAS(&counter[0], 0u, 1u) != 0u) {
-  }
+  while (atomicCAS(&counter[0], 0u, 1u) != 0u) continue;
   __threadfence();
   out[0] = out[0] + in[blockIdx.x];
   __threadfence();
@@ -112,8 +109,7 @@ KERNEL(lock_with_fences) {
 // LAUNCH 6 1
 KERNEL(lock_with_orders) {
   cuda::atomic_ref<unsigned, cuda::thread_scope_device> lock(counter[0]);
-  while (lock.exchange(1u, cuda::memory_order_acquire) != 0u) {
-  }
+  while (lock.exchange(1u, cuda::memory_order_acquire) != 0u) continue;
   out[0] = out[0] + in[blockIdx.x];
   lock.store(0u, cuda::memory_order_release);
 }
@@ -126,8 +122,7 @@ KERNEL(producer_and_consumer_blocks) {
   for (unsigned round = 1; round <= 4; ++round) {
     if (blockIdx.x == 0) {
       if (threadIdx.x == 0) {
-        while (full[1] != round - 1) {
-        }
+        while (full[1] != round - 1) continue;
         __threadfence();
       }
       __syncthreads();
@@ -137,8 +132,7 @@ KERNEL(producer_and_consumer_blocks) {
       if (threadIdx.x == 0) full[0] = round;
     } else {
       if (threadIdx.x == 0) {
-        while (full[0] != round) {
-        }
+        while (full[0] != round) continue;
         __threadfence();
       }
       __syncthreads();
@@ -251,8 +245,7 @@ KERNEL(barrier_that_resets_itself) {
         __threadfence();
         *round = mine + 1;
       } else {
-        while (*round == mine) {
-        }
+        while (*round == mine) continue;
       }
       __threadfence();
     }
@@ -290,8 +283,7 @@ KERNEL(flags_set_by_a_vector) {
   }
   auto* bytes = reinterpret_cast<volatile unsigned char*>(counter);
   auto* halves = reinterpret_cast<volatile unsigned short*>(counter + 2);
-  while ((blockIdx.x < 5 ? bytes[blockIdx.x - 1] : halves[blockIdx.x - 5]) == 0) {
-  }
+  while ((blockIdx.x < 5 ? bytes[blockIdx.x - 1] : halves[blockIdx.x - 5]) == 0) continue;
   __threadfence();
   out[blockIdx.x] = scratch[blockIdx.x];
 }
@@ -311,12 +303,10 @@ KERNEL(byte_flags_read_as_a_word) {
     return;
   }
   if (warp == 4)
-    while (*static_cast<volatile unsigned*>(counter) != 0x01010101) {
-    }
+    while (*static_cast<volatile unsigned*>(counter) != 0x01010101) continue;
   else
     for (int k = 0; k < 4; ++k)
-      while (flag[k] == 0) {
-      }
+      while (flag[k] == 0) continue;
   __threadfence();
   for (unsigned k = 0; k < 4; ++k) out[(warp - 4) * 4 + k] = scratch[k];
 }

@@ -118,8 +118,7 @@ KERNEL(shared_flag_with_fences) {
     s_flag = 1;
   }
   if (threadIdx.x == 0) {
-    while (s_flag == 0) {
-    }
+    while (s_flag == 0) continue;
     __threadfence_block();
     out[0] = s_value;
   }

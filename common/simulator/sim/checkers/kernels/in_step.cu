@@ -203,16 +203,14 @@ KERNEL(producing_and_consuming_lanes) {
   const Ref full(s_full), value(s_value);
   if (threadIdx.x == 0) {
     for (int k = 0; k < 5; ++k) {
-      while (full.load(cuda::memory_order_acquire) != 0) {
-      }
+      while (full.load(cuda::memory_order_acquire) != 0) continue;
       value.store(in[k], kRelaxed);
       s_plain = in[k + 5];
       full.store(1, cuda::memory_order_release);
     }
   } else if (threadIdx.x == 1) {
     for (int k = 0; k < 5; ++k) {
-      while (full.load(cuda::memory_order_acquire) != 1) {
-      }
+      while (full.load(cuda::memory_order_acquire) != 1) continue;
       out[k] = value.load(kRelaxed) + s_plain;
       full.store(0, cuda::memory_order_release);
     }
@@ -230,8 +228,7 @@ KERNEL(lanes_wait_for_a_volatile_flag) {
     s_value = in[7];
     s_full = 1;
   }
-  while (s_full == 0) {
-  }
+  while (s_full == 0) continue;
   out[threadIdx.x] = s_value;
 }
 
@@ -247,8 +244,7 @@ KERNEL(waits_for_others_and_tells_them) {
     s_full = 1;
   }
   if (threadIdx.x == 1)
-    while (s_full == 0) {
-    }
+    while (s_full == 0) continue;
   if (threadIdx.x == 1 || threadIdx.x == 2) {
     __syncwarp(6);
     out[threadIdx.x] = s_value;
@@ -266,8 +262,7 @@ KERNEL(waits_by_adding_nothing) {
     s_value = in[7];
     Ref(s_full).store(1, kRelaxed);
   }
-  while (atomicAdd(&s_full, 0) == 0) {
-  }
+  while (atomicAdd(&s_full, 0) == 0) continue;
   out[threadIdx.x] = s_value;
 }
 
@@ -342,8 +337,8 @@ KERNEL(maximum_by_swaps) {
   if (threadIdx.x == 0) s_most = 0;
   __syncwarp();
   int seen = Ref(s_most).load(kRelaxed);
-  while (seen < in[threadIdx.x] && !Ref(s_most).compare_exchange_weak(seen, in[threadIdx.x], kRelaxed)) {
-  }
+  while (seen < in[threadIdx.x] && !Ref(s_most).compare_exchange_weak(seen, in[threadIdx.x], kRelaxed))
+    continue;
   __syncwarp();
   out[threadIdx.x] = s_most;
 }

@@ -111,8 +111,7 @@ KERNEL(total_under_a_broken_lock) {
   __syncthreads();
   if (threadIdx.x % 32 == 0) {
     for (int k = 0; k < 8; ++k) {
-      while (s_locked != 0) {
-      }
+      while (s_locked != 0) continue;
       s_locked = 1;
       s_total = s_total + in[threadIdx.x + k];  // FAULT OTHER
       s_locked = 0;
@@ -177,8 +176,7 @@ KERNEL(filter_lock) {
         s_level[me] = level;
         s_victim[level] = me;
         __threadfence_block();
-        while (others(level) && s_victim[level] == me) {
-        }
+        while (others(level) && s_victim[level] == me) continue;
       }
       __threadfence_block();
       s_total = s_total + in[k];
@@ -243,8 +241,7 @@ KERNEL(state_words_of_a_look_back) {
   unsigned long long sum = own;
   for (unsigned k = tile; k > 0; --k) {
     unsigned long long there = 0;
-    while ((there = state[k - 1]) == 0) {
-    }
+    while ((there = state[k - 1]) == 0) continue;
     sum += there & 0xffffffff;
     if (there >> 32 == 2) break;
   }
@@ -259,8 +256,7 @@ KERNEL(total_that_is_handed_on) {
   volatile int* const total = out;
   if (threadIdx.x == 0) {
     const int early = *total;
-    while (*turn != blockIdx.x) {
-    }
+    while (*turn != blockIdx.x) continue;
     __threadfence();
     *total = *total + in[blockIdx.x] + early * 0;
     __threadfence();

@@ -32,8 +32,7 @@ KERNEL(example_2_relaxed_flag) {
     scratch[0] = 42;  // OTHER
     flag.store(1, cuda::memory_order_relaxed);
   } else {
-    while (flag.load(cuda::memory_order_relaxed) == 0) {
-    }
+    while (flag.load(cuda::memory_order_relaxed) == 0) continue;
     out[0] = scratch[0];  // FAULT
   }
 }
@@ -48,8 +47,7 @@ KERNEL(example_3_release_and_acquire) {
     scratch[0] = 42;
     flag.store(1, cuda::memory_order_release);
   } else {
-    while (flag.load(cuda::memory_order_acquire) == 0) {
-    }
+    while (flag.load(cuda::memory_order_acquire) == 0) continue;
     out[0] = scratch[0];
   }
 }
@@ -65,8 +63,7 @@ KERNEL(example_4_two_fences) {
     __threadfence();
     flag.store(1, cuda::memory_order_relaxed);
   } else {
-    while (flag.load(cuda::memory_order_relaxed) == 0) {
-    }
+    while (flag.load(cuda::memory_order_relaxed) == 0) continue;
     __threadfence();
     out[0] = scratch[0];
   }
@@ -83,8 +80,7 @@ KERNEL(example_5_scope_of_block) {
     __threadfence_block();
     flag.store(1, cuda::memory_order_relaxed);
   } else {
-    while (flag.load(cuda::memory_order_relaxed) == 0) {
-    }
+    while (flag.load(cuda::memory_order_relaxed) == 0) continue;
     __threadfence_block();
     out[0] = scratch[0];  // FAULT
   }
@@ -123,8 +119,7 @@ KERNEL(example_8_waits_for_a_later_block) {
   if (threadIdx.x != 0) return;
   const unsigned b = blockIdx.x;
   if (b + 1 < gridDim.x)
-    while (Item(out[b + 1]).load(cuda::memory_order_acquire) == 0) {  // FAULT
-    }
+    while (Item(out[b + 1]).load(cuda::memory_order_acquire) == 0) continue;  // FAULT
   Item(out[b]).store(1, cuda::memory_order_release);
 }
 
@@ -135,8 +130,7 @@ KERNEL(example_9_waits_for_an_earlier_ticket) {
   if (threadIdx.x != 0) return;
   const unsigned ticket = Word(counter[0]).fetch_add(1, cuda::memory_order_relaxed);
   if (ticket > 0)
-    while (Item(out[ticket - 1]).load(cuda::memory_order_acquire) == 0) {
-    }
+    while (Item(out[ticket - 1]).load(cuda::memory_order_acquire) == 0) continue;
   Item(out[ticket]).store(1, cuda::memory_order_release);
 }
 

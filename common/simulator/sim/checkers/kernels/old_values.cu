@@ -102,8 +102,7 @@ KERNEL(message_without_first_fence) {
   volatile int* value = scratch;
   int before = 0;
   if (blockIdx.x > 0) {
-    while (flag[blockIdx.x - 1] == 0) {
-    }
+    while (flag[blockIdx.x - 1] == 0) continue;
     __threadfence();
     before = value[blockIdx.x - 1];  // FAULT
   }
@@ -123,8 +122,7 @@ KERNEL(message_without_second_fence) {
     __threadfence();
     flag[0] = 1;
   } else {
-    while (flag[0] == 0) {
-    }
+    while (flag[0] == 0) continue;
     out[blockIdx.x] = value[0];  // FAULT
   }
 }
@@ -137,8 +135,7 @@ KERNEL(grid_barrier_without_fence) {
   if (threadIdx.x == 0) {
     value[blockIdx.x] = in[blockIdx.x + 1];  // OTHER
     atomicAdd(&counter[0], 1u);
-    while (*static_cast<volatile unsigned*>(&counter[0]) < gridDim.x) {
-    }
+    while (*static_cast<volatile unsigned*>(&counter[0]) < gridDim.x) continue;
     out[blockIdx.x] = value[(blockIdx.x + 1) % gridDim.x];  // FAULT
   }
 }
@@ -163,8 +160,7 @@ KERNEL(byte_values_behind_byte_flags) {
   auto* value = reinterpret_cast<volatile signed char*>(counter + 32);
   int before = 0;
   if (blockIdx.x > 0) {
-    while (flag[4 * (blockIdx.x - 1)] == 0) {
-    }
+    while (flag[4 * (blockIdx.x - 1)] == 0) continue;
     __threadfence();
     before = value[4 * (blockIdx.x - 1)];  // FAULT
   }
@@ -190,8 +186,7 @@ KERNEL(sums_increased_without_fence) {
 KERNEL(message_by_exchanges_without_fence) {
   unsigned before = 0;
   if (blockIdx.x > 0) {
-    while (atomicExch(&counter[blockIdx.x - 1], 0u) == 0) {
-    }
+    while (atomicExch(&counter[blockIdx.x - 1], 0u) == 0) continue;
     before = atomicExch(&counter[blockIdx.x + 31], 0u);  // FAULT
   }
   atomicExch(&counter[blockIdx.x + 32], before + static_cast<unsigned>(in[blockIdx.x + 1]));  // OTHER
@@ -322,8 +317,7 @@ KERNEL(look_back_by_release_and_acquire) {
   unsigned before = 0;
   for (unsigned k = tile; k > 0; --k) {
     unsigned state = 0;
-    while ((state = Word(counter[k - 1]).load(kAcquire)) == 0) {
-    }
+    while ((state = Word(counter[k - 1]).load(kAcquire)) == 0) continue;
     before += Word((state == 2 ? prefixes : sums)[k - 1]).load(kRelaxed);
     if (state == 2) break;
   }
@@ -346,8 +340,7 @@ KERNEL(grid_barrier_with_volatile_values) {
       if (threadIdx.x == 0) {
         __threadfence();
         atomicAdd(&counter[half], 1u);
-        while (*static_cast<volatile unsigned*>(&counter[half]) < round * gridDim.x) {
-        }
+        while (*static_cast<volatile unsigned*>(&counter[half]) < round * gridDim.x) continue;
         __threadfence();
       }
       __syncthreads();
@@ -389,8 +382,7 @@ KERNEL(fences_are_in_one_order) {
       __threadfence();
       Word(flag[2]).store(1, kRelease);
     } else {
-      while (Word(flag[2]).load(kAcquire) == 0) {
-      }
+      while (Word(flag[2]).load(kAcquire) == 0) continue;
       flag[5] = Word(flag[0]).load(kRelaxed) == 0;
     }
   }
@@ -453,8 +445,7 @@ KERNEL(messages_by_way_of_another) {
     flag[0] = 1;
     return;
   }
-  while (flag[blockIdx.x - 1] == 0) {
-  }
+  while (flag[blockIdx.x - 1] == 0) continue;
   __threadfence();
   flag[blockIdx.x] = 1;
   if (blockIdx.x == 2) out[0] = value[0];
@@ -472,8 +463,7 @@ KERNEL(additions_keep_a_release) {
   } else {
     atomicAdd(&counter[0], 1u);
   }
-  while (*static_cast<volatile unsigned*>(&counter[0]) < 100) {
-  }
+  while (*static_cast<volatile unsigned*>(&counter[0]) < 100) continue;
   __threadfence();
   out[blockIdx.x] = value[0];
 }
@@ -491,13 +481,11 @@ KERNEL(old_flags_publish_what_they_did) {
       __threadfence();
       flag[round] = 1;
     } else if (blockIdx.x == 1) {
-      while (flag[round] == 0) {
-      }
+      while (flag[round] == 0) continue;
       flag[round] = 2;
     } else {
       unsigned seen = 0;
-      while ((seen = flag[round]) == 0) {
-      }
+      while ((seen = flag[round]) == 0) continue;
       __threadfence();
       if (seen == 1) out[round] = value[round] != in[7];
     }
@@ -546,8 +534,7 @@ KERNEL(message_behind_byte_flags) {
   volatile int* value = scratch;
   int before = 0;
   if (blockIdx.x > 0) {
-    while (flag[blockIdx.x - 1] == 0) {
-    }
+    while (flag[blockIdx.x - 1] == 0) continue;
     __threadfence();
     before = value[blockIdx.x - 1];
   }
@@ -563,8 +550,7 @@ KERNEL(message_behind_byte_flags) {
 KERNEL(message_by_exchanges) {
   unsigned before = 0;
   if (blockIdx.x > 0) {
-    while (atomicExch(&counter[blockIdx.x - 1], 0u) == 0) {
-    }
+    while (atomicExch(&counter[blockIdx.x - 1], 0u) == 0) continue;
     __threadfence();
     before = atomicExch(&counter[blockIdx.x + 31], 0u);
   }
@@ -614,11 +600,9 @@ KERNEL(locks_of_different_kinds) {
   volatile int* sum = out;
   for (unsigned round = 0; round < 3; ++round) {
     if ((blockIdx.x + round) % 2 == 0)
-      while (atomicCAS(&counter[0], 0u, 1u) != 0u) {
-      }
+      while (atomicCAS(&counter[0], 0u, 1u) != 0u) continue;
     else
-      while (atomicExch(&counter[0], 1u) != 0u) {
-      }
+      while (atomicExch(&counter[0], 1u) != 0u) continue;
     __threadfence();
     *sum = *sum + in[blockIdx.x + 1];
     __threadfence();

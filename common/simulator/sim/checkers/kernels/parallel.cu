@@ -50,6 +50,5 @@ extern "C" __global__ void within_block(unsigned* memory) {
   atomicAdd_block(memory, 1);
 }
 extern "C" __global__ void polls(unsigned* memory) {
-  while (*reinterpret_cast<volatile unsigned*>(memory) == 0) {
-  }
+  while (*reinterpret_cast<volatile unsigned*>(memory) == 0) continue;
 }

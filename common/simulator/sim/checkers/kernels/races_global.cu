@@ -39,8 +39,7 @@ KERNEL(look_back_without_fence) {
   volatile unsigned* flag = counter;
   int sum = in[blockIdx.x];
   if (blockIdx.x > 0) {
-    while (flag[blockIdx.x - 1] == 0) {
-    }
+    while (flag[blockIdx.x - 1] == 0) continue;
     __threadfence();
     sum += scratch[blockIdx.x - 1];  // FAULT
   }
@@ -56,8 +55,7 @@ KERNEL(look_back_without_acquire) {
   volatile unsigned* flag = counter;
   int sum = in[blockIdx.x];
   if (blockIdx.x > 0) {
-    while (flag[blockIdx.x - 1] == 0) {
-    }
+    while (flag[blockIdx.x - 1] == 0) continue;
     sum += scratch[blockIdx.x - 1];  // FAULT
   }
   scratch[blockIdx.x] = sum;  // OTHER
@@ -73,8 +71,7 @@ KERNEL(look_back_without_acquire) {
 KERNEL(look_back_without_barrier) {
   volatile unsigned* flag = counter;
   if (blockIdx.x > 0 && threadIdx.x == 0) {
-    while (flag[blockIdx.x - 1] == 0) {
-    }
+    while (flag[blockIdx.x - 1] == 0) continue;
     __threadfence();
   }
   int sum = in[threadIdx.x];
@@ -113,11 +110,9 @@ KERNEL(polls_by_other_atomics) {
     __threadfence();
     atomicExch(&counter[0], 1u);
   } else {
-    while (atomicOr(&counter[0], 0u) == 0) {
-    }
+    while (atomicOr(&counter[0], 0u) == 0) continue;
     out[0] = scratch[0];  // FAULT
-    while (atomicCAS(&counter[0], 1u, 1u) == 0) {
-    }
+    while (atomicCAS(&counter[0], 1u, 1u) == 0) continue;
     out[1] = scratch[1];  // FAULT
   }
 }
@@ -140,8 +135,7 @@ KERNEL(last_thread_without_acquire) {
 // REASON its reader does not acquire what it announces
 // LAUNCH 8 1
 KERNEL(lock_without_acquire) {
-  while (atomicCAS(&counter[0], 0u, 1u) != 0u) {
-  }
+  while (atomicCAS(&counter[0], 0u, 1u) != 0u) continue;
   out[0] += in[blockIdx.x];  // FAULT OTHER
   __threadfence();
   atomicExch(&counter[0], 0u);

@@ -17,8 +17,7 @@ KERNEL(prefix_overwrites_total) {
   flag[tile] = tile == 0 ? 2 : 1;
   for (int k = tile - 1; k >= 0; --k) {
     unsigned state;
-    while ((state = flag[k]) == 0) {
-    }
+    while ((state = flag[k]) == 0) continue;
     __threadfence();
     carry += scratch[k];  // FAULT
     if (state == 2) break;
@@ -40,16 +39,14 @@ KERNEL(double_buffer_is_reused) {
   int sum = 0;
   for (unsigned i = 0; i < 6; ++i) {
     if (blockIdx.x == 0) {
-      while (done[0] + 2 <= i) {
-      }
+      while (done[0] + 2 <= i) continue;
       __threadfence();
       scratch[i % 2 * 32 + threadIdx.x] = in[i];  // OTHER
       __threadfence();
       __syncwarp();
       if (threadIdx.x == 0) filled[0] = i + 1;
     } else {
-      while (filled[0] <= i) {
-      }
+      while (filled[0] <= i) continue;
       __threadfence();
       if (threadIdx.x == 0) done[0] = i + 1;
       sum += scratch[i % 2 * 32 + threadIdx.x];  // FAULT
@@ -70,8 +67,7 @@ KERNEL(flag_before_data) {
     flag[0] = 1;
     scratch[0] = in[0];  // OTHER
   } else {
-    while (flag[0] == 0) {
-    }
+    while (flag[0] == 0) continue;
     __threadfence();
     for (int wait = 0; wait < 20000; ++wait) out[1] += flag[0] != 0;
     out[0] = scratch[0] + scratch[1];  // FAULT
@@ -90,8 +86,7 @@ KERNEL(flag_without_barrier_before_it) {
     if (threadIdx.x == 0) flag[0] = 1;
   } else {
     if (threadIdx.x == 0)
-      while (flag[0] == 0) {
-      }
+      while (flag[0] == 0) continue;
     __syncthreads();
     __threadfence();
     out[threadIdx.x] = scratch[threadIdx.x];  // FAULT
@@ -109,8 +104,7 @@ KERNEL(all_threads_publish) {
     __threadfence();
     flag[0] = 1;
   } else {
-    while (flag[0] == 0) {
-    }
+    while (flag[0] == 0) continue;
     __threadfence();
     out[threadIdx.x] = scratch[0];  // FAULT
   }
@@ -122,8 +116,7 @@ KERNEL(all_threads_publish) {
 // LAUNCH 1 64
 KERNEL(lock_within_a_block) {
   if (threadIdx.x % 32 != 0) return;
-  while (atomicExch(&counter[0], 1u) != 0) {
-  }
+  while (atomicExch(&counter[0], 1u) != 0) continue;
   out[0] = out[0] + 1;  // FAULT OTHER
   atomicExch(&counter[0], 0u);
 }
@@ -133,8 +126,7 @@ KERNEL(lock_within_a_block) {
 // REASON These lanes of one warp wait for each other's lock
 // LAUNCH 1 32
 KERNEL(lock_within_a_warp) {
-  while (atomicCAS(&counter[0], 0u, 1u) != 0) {
-  }
+  while (atomicCAS(&counter[0], 0u, 1u) != 0) continue;
   out[0] = out[0] + 1;  // FAULT OTHER
   atomicExch(&counter[0], 0u);
 }
@@ -149,8 +141,7 @@ KERNEL(lock_in_shared_memory) {
   if (threadIdx.x == 0) s_lock = 0, s_sum = 0;
   __syncthreads();
   if (threadIdx.x % 32 == 0) {
-    while (atomicCAS(&s_lock, 0u, 1u) != 0) {
-    }
+    while (atomicCAS(&s_lock, 0u, 1u) != 0) continue;
     s_sum = s_sum + 1;  // FAULT OTHER
     atomicExch(&s_lock, 0u);
   }

@@ -200,8 +200,7 @@ KERNEL(too_few_for_named_barrier) {
 // EXPECT no-progress
 // LAUNCH 2 1
 KERNEL(lock_never_released) {
-  while (atomicCAS(&counter[0], 0u, 1u) != 0u) {  // FAULT
-  }
+  while (atomicCAS(&counter[0], 0u, 1u) != 0u) continue;  // FAULT
   __threadfence();
   out[0] += in[0];
 }
@@ -212,8 +211,7 @@ KERNEL(lock_never_released) {
 KERNEL(flag_set_behind_a_barrier) {
   volatile unsigned* flag = counter;
   if (threadIdx.x == 0)
-    while (flag[0] == 0) {  // FAULT
-    }
+    while (flag[0] == 0) continue;  // FAULT
   __syncthreads();
   if (threadIdx.x == 1) flag[0] = 1;
 }

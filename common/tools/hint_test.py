@@ -76,11 +76,9 @@ class Hints(unittest.TestCase):
             (root / "handouts").mkdir()
             (root / "labs/demo").mkdir(parents=True)
             (root / "labs/demo/lab.hpp").touch()
+            command = [sys.executable, ROOT / "common/tools/hint.py", "demo"]
             said = subprocess.run(
-                [sys.executable, ROOT / "common/tools/hint.py", "demo"],
-                capture_output=True,
-                text=True,
-                env={**os.environ, "LAB_ROOT": folder},
+                command, capture_output=True, text=True, env={**os.environ, "LAB_ROOT": folder}
             )
         self.assertEqual(
             (said.returncode, said.stderr),

@@ -121,13 +121,7 @@ class Watching(Fake):
         self.edit("two", "three")
         self.watch.on_save(self.folder.name)
         asked = [note.split("--device")[0] for note in self.began()]
-        self.assertEqual(
-            asked,
-            [
-                "began grade fake --task second ",
-                "began grade fake ",
-            ],
-        )
+        self.assertEqual(asked, ["began grade fake --task second ", "began grade fake "])
         self.assertIn("second: right in 4 short cases", "\n".join(self.said))
         self.assertEqual(len(self.watch.latencies), 1)
 
@@ -237,15 +231,8 @@ class Saving(Fake):
 class Edits(unittest.TestCase):
     def test_a_line_belongs_to_the_task_whose_function_ends_next(self):
         tasks = ["first", "second"]
-        for line, task in [
-            (1, "first"),
-            (3, "first"),
-            (7, "first"),
-            (8, "first"),
-            (9, "second"),
-            (11, "second"),
-            (18, "second"),
-        ]:
+        for line in [1, 3, 7, 8, 9, 11, 18]:
+            task = "first" if line < 9 else "second"
             self.assertEqual(watch.task_at(SOURCE, line, tasks), task, line)
         self.assertEqual(watch.task_at("int x;", 1, tasks), "first")
 

@@ -24,11 +24,8 @@ import edition
 
 
 def pack(*arguments):
-    return subprocess.run(
-        [sys.executable, "-B", ROOT / "grader/gradescope/package.py", ROOT, *arguments],
-        capture_output=True,
-        text=True,
-    )
+    command = [sys.executable, "-B", ROOT / "grader/gradescope/package.py", ROOT, *arguments]
+    return subprocess.run(command, capture_output=True, text=True)
 
 
 class Gradescope(unittest.TestCase):
@@ -50,13 +47,10 @@ class Gradescope(unittest.TestCase):
             for program in ["setup.sh", "run_autograder", "grade_submission.py", "course/lab"]:
                 self.assertTrue(archive.getinfo(program).external_attr >> 16 & 0o100, program)
         # What the build asks for, whether it is built or not.
-        for name in [
-            "grader/batch/ingest.py",
-            "grader/batch/source_text.py",
-            "labs/scan/problem.cpp",
-            "labs/scan/scan_test.cpp",
-            "handouts/02-scan.md",
-        ]:
+        for name in (
+            "grader/batch/ingest.py grader/batch/source_text.py labs/scan/problem.cpp "
+            "labs/scan/scan_test.cpp handouts/02-scan.md"
+        ).split():
             self.assertIn("course/" + name, names)
         self.assertFalse([name for name in names if "solutions/" in name or "mutants/" in name])
         for name in names:  # all else is as in the student edition
@@ -113,26 +107,18 @@ sys.exit(fault)
             else:
                 path.write_bytes(data.encode() if isinstance(data, str) else data)
         submission.mkdir(exist_ok=True)
+        command = ["bash", source / "run_autograder"]
         done = subprocess.run(
-            ["bash", source / "run_autograder"],
-            env={**os.environ, "AUTOGRADER": str(self.dir)},
-            capture_output=True,
-            text=True,
+            command, env={**os.environ, "AUTOGRADER": str(self.dir)}, capture_output=True, text=True
         )
         results = self.dir / "results/results.json"
         placed = {path.stem: path.read_text() for path in source.glob("course/labs/*/*.cu")}
         return done, json.loads(results.read_text()) if results.exists() else None, placed
 
     def test_a_submission_is_put_in_place_and_nothing_else_is_taken(self):
-        done, results, placed = self.grade_on_gradescope(
-            ["scan", "sat", "histogram"],
-            {
-                "labs/scan/scan.cu": "mine",
-                "labs/scan/lab.hpp": "mine",
-                "sat.cu": "flat",
-                "histogram.cu": pathlib.Path("/etc/passwd"),
-            },
-        )
+        files = {"labs/scan/scan.cu": "mine", "labs/scan/lab.hpp": "mine", "sat.cu": "flat"}
+        files["histogram.cu"] = pathlib.Path("/etc/passwd")
+        done, results, placed = self.grade_on_gradescope(["scan", "sat", "histogram"], files)
         self.assertEqual(done.returncode, 0, done.stderr)
         self.assertEqual(placed, {"scan": "mine", "sat": "flat", "histogram": "empty"})
         self.assertFalse((self.dir / "source/course/labs/scan/lab.hpp").exists())
@@ -147,15 +133,12 @@ sys.exit(fault)
         packed = io.BytesIO()
         with zipfile.ZipFile(packed, "w") as archive:
             archive.writestr("labs/scan/scan.cu", "zipped")
+        includes = '#include "scan/lab.hpp"\n'
         for files, taken, said in [
             ({"a/b/Scan.cu": "deep"}, "deep", ""),
             ({"all.zip": packed.getvalue()}, "zipped", ""),
             ({"kernel.cu": "int x;"}, "empty", "kernel.cu: not named scan.cu"),
-            (
-                {"scan.cu.txt": '#include "scan/lab.hpp"\n'},
-                '#include "scan/lab.hpp"\n',
-                "its name should be scan.cu",
-            ),
+            ({"scan.cu.txt": includes}, includes, "its name should be scan.cu"),
             ({}, "empty", "it is empty"),
             ({"scan.rar": b"Rar!\x1a\x07\x00"}, "empty", "RAR archive"),
             ({"scan.cu": "empty // mine"}, "empty // mine", "not changed"),
@@ -183,10 +166,7 @@ sys.exit(fault)
         self.assertNotEqual(done.returncode, 0)
         self.assertIsNone(results)
         self.assertIn("stopped after 0.05 minutes", done.stderr)
-        self.assertIn(
-            "--minutes takes",
-            pack(self.dir / "a.zip", "--minutes", "0").stderr,
-        )
+        self.assertIn("--minutes takes", pack(self.dir / "a.zip", "--minutes", "0").stderr)
 
 
 if __name__ == "__main__":

@@ -28,11 +28,7 @@ import urllib.parse
 
 HERE = pathlib.Path(__file__).resolve().parent
 sys.dont_write_bytecode = True
-sys.path[:0] = [
-    str(HERE),
-    str(HERE / "testing"),
-    str(HERE.parent / "page/browser"),
-]
+sys.path[:0] = [str(HERE), str(HERE / "testing"), str(HERE.parent / "page/browser")]
 import chromium
 import firefox
 import make_play
@@ -79,13 +75,8 @@ ROUNDS_UP = """.version 8.0
 
 
 def one_kernel(ptx, name):
-    work = {
-        "kernel": name,
-        "grid": [1, 1, 1],
-        "block": [32, 1, 1],
-        "parameters": [0, 0],
-        "pointers": [[0, ["out0", 0]]],
-    }
+    work = {"kernel": name, "grid": [1, 1, 1], "block": [32, 1, 1]}
+    work |= {"parameters": [0, 0], "pointers": [[0, ["out0", 0]]]}
     case = {"lab": "reduction", "task": "neighboured", "variant": "sum_f32", "n": 8, "items": "example"}
     return {**case, "ptx": ptx, "work": [work]}
 
@@ -454,13 +445,8 @@ class Page(InABrowser):
         self.assertEqual(json.loads(answer)["n"], 8)
 
     def test_typed_items_are_used_and_bad_ones_refused(self):
-        state = {
-            "lab": "reduction",
-            "task": "sequential",
-            "version": "solution",
-            "variant": "sum_i32",
-            "block": 8,
-        }
+        state = {"lab": "reduction", "task": "sequential", "version": "solution"}
+        state |= {"variant": "sum_i32", "block": 8}
         answer = json.loads(self.play(**state, items="typed", typed="5 6 7", n=3))
         self.assertEqual(answer["outputs"][0]["got"], ["18"])
         self.assertIn("error", json.loads(self.play(**state, items="typed", typed="5 x", n=2)))

@@ -32,10 +32,7 @@ LABS = edition.labs_of_root(ROOT)
 
 def run(*command, **environment):
     return subprocess.run(
-        [sys.executable, "-B", *command],
-        capture_output=True,
-        text=True,
-        env=os.environ | environment,
+        [sys.executable, "-B", *command], capture_output=True, text=True, env=os.environ | environment
     )
 
 
@@ -49,10 +46,7 @@ def code_of(line):
 
 
 # Lines that pages teach on purpose: a loop with the grid's stride, and a mistake with a barrier.
-MEANT = {
-    "conststd::uint64_tn_threads=std::uint64_t{gridDim.x}*blockDim.x;",
-    "if(column>=width)return;",
-}
+MEANT = {"conststd::uint64_tn_threads=std::uint64_t{gridDim.x}*blockDim.x;", "if(column>=width)return;"}
 
 
 def secrets():
@@ -402,13 +396,8 @@ class Update(InFolder):
             self.git("init", "--quiet", "--initial-branch=main", at=repository)
             self.git("add", "--all", at=repository)
             self.git("commit", "--quiet", "--message", "Initial commit", at=repository)
-        self.change(
-            "labs/reduction/reduction.cu",
-            "return not_implemented(job);",
-            "return my_own(job);",
-            at=repository,
-            commit=True,
-        )
+        file, what = "labs/reduction/reduction.cu", "return not_implemented(job);"
+        self.change(file, what, "return my_own(job);", at=repository, commit=True)
         return repository
 
     def test_adds_a_lab(self):
@@ -447,15 +436,9 @@ class Update(InFolder):
         # The command of the edition's README, as students type it: git has no settings, and both sides have
         # commits.
         words = re.search(r"`git (pull[^`]*)`", (OWN / "README.md.in").read_text())[1]
-        with unittest.mock.patch.dict(
-            os.environ,
-            {
-                "HOME": str(self.dir),
-                "XDG_CONFIG_HOME": str(self.dir),
-                "GIT_CONFIG_NOSYSTEM": "1",
-                "GIT_EDITOR": "false",
-            },
-        ):
+        here = dict.fromkeys(["HOME", "XDG_CONFIG_HOME"], str(self.dir))
+        settings = here | {"GIT_CONFIG_NOSYSTEM": "1", "GIT_EDITOR": "false"}
+        with unittest.mock.patch.dict(os.environ, settings):
             self.git(*words.split(), at=student)
         self.assertIn("// Corrected.", (student / "labs/reduction/lab.hpp").read_text())
         self.assertIn("return my_own(job);", (student / "labs/reduction/reduction.cu").read_text())

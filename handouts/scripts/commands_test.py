@@ -78,12 +78,9 @@ class Commands(unittest.TestCase):
                     solutions = (
                         [] if "--solutions" in words or name in ("list", "points") else ["--solutions"]
                     )
+                    command = [LABCLI, name, *words, *solutions]
                     done = subprocess.run(
-                        [LABCLI, name, *words, *solutions],
-                        capture_output=True,
-                        text=True,
-                        cwd=folder,
-                        stdin=subprocess.DEVNULL,
+                        command, capture_output=True, text=True, cwd=folder, stdin=subprocess.DEVNULL
                     )
                 self.assertEqual(done.returncode, 0, done.stderr)
         self.assertGreater(len(ran), 8)

@@ -71,10 +71,7 @@ LINES = {
 
 
 # The same for comments in solutions/ and labs/.
-COMMENTS = {
-    "90 % have the same value": "what Pattern::skewed makes",
-    "all or 90 % in one bin": "the same",
-}
+COMMENTS = {"90 % have the same value": "what Pattern::skewed makes", "all or 90 % in one bin": "the same"}
 
 
 def pages():

@@ -130,35 +130,13 @@ class Quotes(unittest.TestCase):
 
     def lab_of_our_own(self):
         """A tool that knows one task, and counts its bytes."""
-        task = {
-            "id": "neighboured",
-            "efficiency": [
-                {"metric": "barriers", "limit": 0.0, "unit": ""},
-                {"metric": "bank_conflicts", "limit": 5, "unit": "row"},
-                {"metric": "active_lanes", "limit": 0.9, "unit": ""},
-            ],
-        }
-        answers = {
-            "list": {
-                "labs": [
-                    {
-                        "id": "reduction",
-                        "title": "Reduction",
-                        "tasks": [task],
-                        "further_rungs": [{"id": "reindexed"}],
-                    }
-                ],
-            }
-        }
-        answers["profile"] = {
-            "case": "n4",
-            "metrics": {"bytes_ratio": 1.5, "active_lanes": 0.75},
-            "ideal": {"work": 1, "bytes": 2},
-            "work": 0,
-            "bytes": 3,
-            "steps": 3,
-        }
-        return self.answer(answers)
+        goals = [("barriers", 0.0, ""), ("bank_conflicts", 5, "row"), ("active_lanes", 0.9, "")]
+        goals = [{"metric": metric, "limit": limit, "unit": unit} for metric, limit, unit in goals]
+        task, further = {"id": "neighboured", "efficiency": goals}, [{"id": "reindexed"}]
+        lab = {"id": "reduction", "title": "Reduction", "tasks": [task], "further_rungs": further}
+        profile = {"case": "n4", "metrics": {"bytes_ratio": 1.5, "active_lanes": 0.75}}
+        profile |= {"ideal": {"work": 1, "bytes": 2}, "work": 0, "bytes": 3, "steps": 3}
+        return self.answer({"list": {"labs": [lab]}, "profile": profile})
 
     def test_counts_stand_in_the_order_of_the_ladder(self):
         said = rows.rows(

@@ -35,17 +35,10 @@ def line_of(text: str) -> int:
 
 class Client:
     def __init__(self):
-        environment = dict(
-            os.environ,
-            LAB_ROOT=str(HERE.parents[2]),
-            LAB_BUILD=str(BUILD),
-            SIM_QUIET="1",
-        )
+        environment = dict(os.environ, LAB_ROOT=str(HERE.parents[2]), LAB_BUILD=str(BUILD), SIM_QUIET="1")
+        command = [sys.executable, str(HERE / "debug.py"), "--dap"]
         self.process = subprocess.Popen(
-            [sys.executable, str(HERE / "debug.py"), "--dap"],
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            env=environment,
+            command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, env=environment
         )
         self.sequence = 0
         self.events: list[dict] = []
@@ -133,25 +126,17 @@ class Emacs(unittest.TestCase):
     )
     def test_dap_mode_drives_a_session(self):
         with tempfile.TemporaryDirectory() as home:
-            done = subprocess.run(
-                ["emacs", "--batch", "-q", "-l", str(HERE / "dap_client.el")],
-                env={
-                    **os.environ,
-                    "HOME": home,
-                    "TMPDIR": home,
-                    "LAB_ROOT": str(HERE.parents[2]),
-                    "LAB_BUILD": str(BUILD),
-                    "SIM_QUIET": "1",
-                    "PYTHON": sys.executable,
-                    "ADAPTER": str(HERE / "debug.py"),
-                    "PROGRAM": built("tree_sum"),
-                    "SOURCE": str(SOURCE),
-                    "LINE": str(line_of("T other =")),
-                },
-                capture_output=True,
-                text=True,
-                check=False,
-            )
+            command = ["emacs", "--batch", "-q", "-l", str(HERE / "dap_client.el")]
+            environment = os.environ | {
+                "HOME": home,
+                "TMPDIR": home,
+                "LAB_BUILD": str(BUILD),
+                "SIM_QUIET": "1",
+            }
+            environment |= {"LAB_ROOT": str(HERE.parents[2]), "PYTHON": sys.executable, "SOURCE": str(SOURCE)}
+            environment |= {"ADAPTER": str(HERE / "debug.py"), "PROGRAM": built("tree_sum")}
+            environment |= {"LINE": str(line_of("T other ="))}
+            done = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
         line = line_of("T other =")
         self.assertEqual(
             done.stdout.splitlines(),
@@ -316,11 +301,9 @@ class Dap(unittest.TestCase):
     def test_the_extension_is_linked_where_vs_code_looks(self):
         with tempfile.TemporaryDirectory() as home:
             for _ in range(2):
+                command = [HERE.parents[1] / "tools/vscode/install.sh"]
                 subprocess.run(
-                    [HERE.parents[1] / "tools/vscode/install.sh"],
-                    check=True,
-                    env={**os.environ, "HOME": home},
-                    stdout=subprocess.DEVNULL,
+                    command, check=True, env={**os.environ, "HOME": home}, stdout=subprocess.DEVNULL
                 )
             for folder in (".vscode", ".vscode-server"):
                 (linked,) = pathlib.Path(home, folder, "extensions").iterdir()

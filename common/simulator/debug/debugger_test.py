@@ -294,24 +294,14 @@ class Terminals(unittest.TestCase):
     def test_wrong_commands_say_what_to_do(self):
         with Session("tree_sum") as s:
             for command, words in [
-                ("p nothing", "no variable"),
-                ("p tid +", "missing"),
-                ("p 1 / 0", "division"),
-                ("frobnicate", "help"),
-                ("break", "LINE"),
-                ("delete 9", "info breakpoints"),
-                ("goto x", "time"),
-                ("goto 0", "first launch"),
-                ("watch nothing", "no variable"),
-                ("watch", "expression"),
-                ("watch tid", "register"),
-                ("written tid", "register"),
-                ("finish", "kernel itself"),
-                ("s x", "number"),
-                ("block 77", "not running"),
-                ("p *n", "pointer"),
-                ("info nothing", "info locals"),
-                ("wrong", "only a lab's case"),
+                row.split(": ")
+                for row in (
+                    "p nothing: no variable; p tid +: missing; p 1 / 0: division; frobnicate: help; "
+                    "break: LINE; delete 9: info breakpoints; goto x: time; goto 0: first launch; "
+                    "watch nothing: no variable; watch: expression; watch tid: register; "
+                    "written tid: register; finish: kernel itself; s x: number; block 77: not running; "
+                    "p *n: pointer; info nothing: info locals; wrong: only a lab's case"
+                ).split("; ")
             ]:
                 with self.subTest(command=command):
                     self.assertIn(words.lower(), s.do(command).lower())
@@ -330,16 +320,7 @@ class Walks(unittest.TestCase):
         with Session(program) as s:
             s.do("findings off")
             states: dict[int, str] = {}
-            kinds = [
-                "step",
-                "next",
-                "barrier",
-                "reverse-step",
-                "reverse-next",
-                "reverse-barrier",
-                "goto",
-                "thread",
-            ]
+            kinds = "step next barrier reverse-step reverse-next reverse-barrier goto thread".split()
             for _ in range(25):
                 kind = dice.choice(kinds)
                 stop = s.debugger.stop

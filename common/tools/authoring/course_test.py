@@ -30,14 +30,7 @@ class Copy(unittest.TestCase):
     def setUp(self):
         self.folder = tempfile.TemporaryDirectory()
         self.root = pathlib.Path(self.folder.name)
-        for part in [
-            "labs",
-            "solutions",
-            "handouts",
-            "grader/mutants",
-            "common/tools",
-            "common/harness/template",
-        ]:
+        for part in "labs solutions handouts grader/mutants common/tools common/harness/template".split():
             shutil.copytree(ROOT / part, self.root / part)
         for name in ["meson.build", "README.md"]:
             shutil.copy(ROOT / name, self.root)
@@ -136,20 +129,11 @@ class NewLab(Copy):
 
     def built(self):
         """What the registry has when the new lab is built."""
-        page = next((self.root / "handouts").glob("*-" + NEW.replace("_", "-") + ".md")).relative_to(
-            self.root
-        )
-        return {
-            "labs": [
-                *CATALOGUE["labs"],
-                {
-                    "id": NEW,
-                    "max_points": 100,
-                    "tasks": [{"id": task, "section": f"{page}#{task}"} for task in ("serial", "shared")],
-                    "further_rungs": [],
-                },
-            ]
-        }
+        (page,) = (self.root / "handouts").glob("*-" + NEW.replace("_", "-") + ".md")
+        place = page.relative_to(self.root)
+        tasks = [{"id": task, "section": f"{place}#{task}"} for task in ("serial", "shared")]
+        new = {"id": NEW, "max_points": 100, "tasks": tasks, "further_rungs": []}
+        return {"labs": [*CATALOGUE["labs"], new]}
 
     def test_stands_in_both_readmes(self):
         self.assertEqual(self.new(NEW, "--title", "An eighth lab").returncode, 0)
@@ -169,11 +153,8 @@ class NewLab(Copy):
         labcli = self.root / "labcli"
         labcli.write_text(f"#!/bin/sh\ncat <<'END'\n{json.dumps(self.built())}\nEND\n")
         labcli.chmod(0o755)
-        done = subprocess.run(
-            [sys.executable, self.root / "common/tools/authoring/check_course.py", self.root, labcli],
-            capture_output=True,
-            text=True,
-        )
+        command = [sys.executable, self.root / "common/tools/authoring/check_course.py", self.root, labcli]
+        done = subprocess.run(command, capture_output=True, text=True)
         self.assertEqual((done.returncode, done.stderr), (1, ""))
         self.assertEqual(done.stdout.splitlines(), self.complaints(self.built()))
         tests = [
@@ -198,15 +179,9 @@ class NewLab(Copy):
         if not header.exists():
             header.write_text("namespace course::sim {}\n")
         before = (self.root / "meson.build").read_text()
-        for name, why in (
-            ("class", "no namespace"),
-            ("int", "no namespace"),
-            ("std", "no namespace"),
-            ("sim", "namespace of the course"),
-            ("errno", "no namespace"),
-            ("demo", "student edition's demonstration"),
-            ("labs", "parts_of_labs"),
-        ):
+        refused = dict.fromkeys(["class", "int", "std", "errno"], "no namespace")
+        refused |= {"sim": "namespace of the course", "demo": "student edition's demonstration"}
+        for name, why in (refused | {"labs": "parts_of_labs"}).items():
             done = self.new(name)
             self.assertEqual(done.returncode, 1)
             self.assertIn(why, done.stderr)

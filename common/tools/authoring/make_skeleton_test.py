@@ -18,8 +18,7 @@ class Skeleton(unittest.TestCase):
     def test_leaves_a_todo_with_hint_length_and_stand_in_for_a_solution(self):
         source = "int f() {\n  //@solution Add\n  //@hint them.\n  //@instead return 0;\n  int a = 1;\n\n  // why\n  return a;\n  //@end\n}\n"
         self.assertEqual(
-            m.skeleton(source),
-            "int f() {\n  // TODO(student): Add them. (roughly 2 lines)\n  return 0;\n}\n",
+            m.skeleton(source), "int f() {\n  // TODO(student): Add them. (roughly 2 lines)\n  return 0;\n}\n"
         )
 
     def test_says_how_in_a_guided_file_alone(self):

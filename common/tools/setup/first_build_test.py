@@ -41,14 +41,8 @@ class FirstBuild(unittest.TestCase):
 
     def test_only_the_cuda_version_in_use(self):
         other = {"12": "13", "13": "12"}[CUDA]
-        self.assertEqual(
-            [
-                file
-                for file in needed("reduction")
-                if re.search(rf"libcudart\.so\.{other}|(abi|twins|stubs){other}", file)
-            ],
-            [],
-        )
+        of_other = re.compile(rf"libcudart\.so\.{other}|(abi|twins|stubs){other}")
+        self.assertEqual([file for file in needed("reduction") if of_other.search(file)], [])
 
 
 def lines(*command, **options):

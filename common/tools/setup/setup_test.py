@@ -106,14 +106,9 @@ class Machine(unittest.TestCase):
 
     def run_tool(self, tool, *arguments, root=True, **environment):
         """Output and exit status; root=False: as somebody who may not install anything."""
-        variables = {
-            **self.variables(self.dir),
-            "LAB_ROOT": str(self.dir),
-            "LAB_BUILD": str(self.dir / "build"),
-            "LAB_VENV": str(self.dir / "venv"),
-            "TMPDIR": self.folder.name,
-            **environment,
-        }
+        here = {"LAB_ROOT": str(self.dir), "LAB_BUILD": str(self.dir / "build")}
+        here |= {"LAB_VENV": str(self.dir / "venv"), "TMPDIR": self.folder.name}
+        variables = self.variables(self.dir) | here | environment
         user = {} if root else other_user()
         if user:
             for path in [self.dir, *self.dir.rglob("*")]:
@@ -127,14 +122,9 @@ class Machine(unittest.TestCase):
 
     def lab(self, *arguments, at=None, **environment):
         at = at or self.dir
-        return subprocess.Popen(
-            ["bash", at / "lab", *arguments],
-            env=self.variables(at) | environment,
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.STDOUT,
-            text=True,
-        )
+        command, variables = ["bash", at / "lab", *arguments], self.variables(at) | environment
+        streams = {"stdin": subprocess.DEVNULL, "stdout": subprocess.PIPE, "stderr": subprocess.STDOUT}
+        return subprocess.Popen(command, env=variables, text=True, **streams)
 
     def ended_well(self, process):
         text = process.communicate(timeout=60)[0]
@@ -447,26 +437,14 @@ class Setup(Machine):
     def test_what_stops_it_is_said_with_a_remedy(self):
         no_root, no_apt = {"root": False}, {"apt_get": "exit 1"}
         driver = {"nvidia_smi": "echo 'NVIDIA A100, 8.0, 535.104.05'"}
+        without_nvcc = ["The pinned Meson can't be had; going on with", "CUDA_HOME=/path/to/cuda ./lab"]
+        without_meson = ["Neither the Python index nor a Meson", "install -y meson ninja-build"]
         for lacks, programs, how, told in [
             (["g++"], no_apt, no_root, ["sudo apt-get install -y g++\n"]),
             ([], {"g++": "echo 11.4.0", **no_apt}, no_root, ["sudo apt-get install -y g++-12\n"]),
             (["g++"], {}, no_root, ["what Debian calls so", "g++"]),
-            (
-                ["nvcc"],
-                {},
-                {},
-                [
-                    "Network is unreachable",
-                    "The pinned Meson can't be had; going on with",
-                    "CUDA_HOME=/path/to/cuda ./lab",
-                ],
-            ),
-            (
-                ["meson"],
-                {},
-                no_root,
-                ["Neither the Python index nor a Meson", "install -y meson ninja-build"],
-            ),
+            (["nvcc"], {}, {}, ["Network is unreachable", *without_nvcc]),
+            (["meson"], {}, no_root, without_meson),
             ([], {}, {"LAB_CUDA": "12"}, ["LAB_CUDA asks for 12"]),
             ([], {}, {"LAB_CUDA": "11"}, ['LAB_CUDA is "11"']),
             ([], {"nvcc": CUDA_11}, {}, ["There is no nvcc 12 or later"]),
@@ -506,13 +484,7 @@ class Setup(Machine):
         self.assertNotIn("g++", self.run_tool("setup", root=False, CUDA_HOME=self.toolkit("13.4", 16))[0])
 
     # As on Ubuntu 22.04: apt takes "g++-15" for a regular expression, which clang-15's name fits.
-    OLDER = (
-        "g++=4:11.2.0-1ubuntu1",
-        "g++-11=11.4.0-1",
-        "g++-12=12.3.0-1",
-        "clang-15=1:15.0.7",
-        "libx11-13=2",
-    )
+    OLDER = "g++=4:11.2.0-1ubuntu1 g++-11=11.4.0-1 g++-12=12.3.0-1 clang-15=1:15.0.7 libx11-13=2".split()
 
     def test_the_newest_compiler_that_apt_has_under_this_very_name(self):
         self.gcc("g++", 11)
@@ -650,16 +622,9 @@ class Setup(Machine):
         self.assertNotIn("is ignored", self.run_tool("setup", CUDA_HOME=self.toolkit("13.1", 15))[0])
 
     def test_a_path_that_compilers_can_not_read_is_refused(self):
-        for name, said in [
-            (b'a"b', "the character"),
-            (b"a$b", "the character"),
-            (b"a,b", "the character ,"),
-            (b"a\\b", "the character"),
-            (b"a`b", "the character"),
-            (b"a|b", "the character"),
-            (b"a\nb", "a line break"),
-            (b"f\xfcr", "bytes that are no UTF-8"),
-        ]:
+        odd = dict.fromkeys([b'a"b', b"a$b", b"a\\b", b"a`b", b"a|b"], "the character")
+        odd |= {b"a,b": "the character ,", b"a\nb": "a line break", b"f\xfcr": "bytes that are no UTF-8"}
+        for name, said in odd.items():
             with self.subTest(name=name):
                 self.fails(
                     f"The path of the build folder holds {said}",
@@ -719,10 +684,8 @@ class Checkout(Machine):
         (self.dir / "build/.lab-stamp").unlink()
         self.ended_well(self.lab("setup"))
         for name in ["meson", "pip"]:
-            self.assertEqual(
-                subprocess.run([self.dir / ".venv/bin" / name, "--version"], capture_output=True).returncode,
-                0,
-            )
+            command = [self.dir / ".venv/bin" / name, "--version"]
+            self.assertEqual(subprocess.run(command, capture_output=True).returncode, 0)
 
     def test_an_environment_of_a_removed_python_is_made_again(self):
         self.ended_well(self.lab("setup"))
@@ -870,13 +833,9 @@ class WithTools(Machine):
             tar -czf "$PREBUILT.tar.gz" . && cd "$here" && rm -r tools && list_sources | LC_ALL=C sort -z | xargs -0 sha256sum >"$PREBUILT.sha256" &&
             sha256sum "prebuilt/$(uname -m).tar.gz" "prebuilt/$(uname -m).tools.sha256" >>"$PREBUILT.sha256"
         """
-        subprocess.run(
-            ["bash", "-ec", script, "bash", self.dir],
-            input=f"#!/bin/bash\n{labcli}\n",
-            text=True,
-            check=True,
-            env=os.environ | {"LAB_ROOT": str(self.dir)},
-        )
+        command, environment = ["bash", "-ec", script, "bash", self.dir], {"LAB_ROOT": str(self.dir)}
+        labcli = f"#!/bin/bash\n{labcli}\n"
+        subprocess.run(command, input=labcli, text=True, check=True, env=os.environ | environment)
 
     def asked(self):
         return (self.dir / "asked").read_text() if (self.dir / "asked").exists() else ""
@@ -1033,13 +992,8 @@ class Unpacked(Machine):
             subprocess.run(["g++", "-shared", "-x", "c++", "/dev/null", "-o", path], check=True)
 
     def set_up(self, **environment):
-        text, _ = self.run_tool(
-            "setup",
-            root=False,
-            PATH=f"{self.dir}/bin:/usr/bin:/bin",
-            PKG_CONFIG_LIBDIR=str(self.dir / "there"),
-            **environment,
-        )
+        environment |= {"PATH": f"{self.dir}/bin:/usr/bin:/bin", "PKG_CONFIG_LIBDIR": str(self.dir / "there")}
+        text, _ = self.run_tool("setup", root=False, **environment)
         folders = {"PKG_CONFIG_PATH": self.dir / ".deps/pkgconfig", "PKG_CONFIG_LIBDIR": self.dir / "there"}
         variables = {"PATH": "/usr/bin:/bin", **folders}
         asked = ["pkg-config", "--cflags", "--libs", "libelf"]
@@ -1091,13 +1045,11 @@ class Cache(Machine):
             "g++",
             f'echo "$@" >>{self.dir}/compiled; [[ $* != *wrong.cpp* ]] || {{ echo "wrong.cpp:1:1: error: no" >&2; exit 1; }}',
         )
-        done = subprocess.run(
+        command, environment = (
             [self.dir / "common/tools/cache/ccache", *command],
-            capture_output=True,
-            text=True,
-            env={"PATH": str(self.dir / "bin")},
-            cwd=self.dir,
+            {"PATH": str(self.dir / "bin")},
         )
+        done = subprocess.run(command, capture_output=True, text=True, env=environment, cwd=self.dir)
         file = self.dir / "compiled"
         calls = file.read_text().splitlines() if file.exists() else []
         file.unlink(missing_ok=True)

@@ -97,14 +97,9 @@ PartitionName=gpu Nodes=node[{half}-{self.n_nodes - 1}] MaxTime=INFINITE State=U
 
     def start(self, name, *command):
         log = open(self.folder / f"{name}.out", "ab")
-        self.processes[name] = subprocess.Popen(
-            command,
-            env={**os.environ, **self.environment()},
-            stdin=subprocess.DEVNULL,
-            stdout=log,
-            stderr=log,
-            start_new_session=True,
-        )
+        streams = {"stdin": subprocess.DEVNULL, "stdout": log, "stderr": log}
+        environment = {**os.environ, **self.environment()}
+        self.processes[name] = subprocess.Popen(command, env=environment, start_new_session=True, **streams)
 
     def start_controller(self):
         self.start("slurmctld", "slurmctld", "-D", "-f", str(self.folder / "slurm.conf"))
@@ -121,18 +116,9 @@ PartitionName=gpu Nodes=node[{half}-{self.n_nodes - 1}] MaxTime=INFINITE State=U
         key.write_bytes(os.urandom(128))
         key.chmod(0o400)
         munge = self.folder / "munge"
-        self.start(
-            "munged",
-            "munged",
-            "--foreground",
-            "--force",
-            f"--socket={munge}/socket",
-            f"--key-file={key}",
-            f"--pid-file={munge}/pid",
-            f"--log-file={munge}/log",
-            f"--seed-file={munge}/seed",
-            "--num-threads=2",
-        )
+        files = [f"--{name}-file={munge}/{name}" for name in ("key", "pid", "log", "seed")]
+        words = ["--foreground", "--force", f"--socket={munge}/socket", *files, "--num-threads=2"]
+        self.start("munged", "munged", *words)
         self.write_settings()
         self.wait_for("munged", lambda: (munge / "socket").exists())
         self.start_controller()
@@ -149,14 +135,11 @@ PartitionName=gpu Nodes=node[{half}-{self.n_nodes - 1}] MaxTime=INFINITE State=U
         return self
 
     def ask(self, *command):
-        return subprocess.run(
-            command,
-            env={**os.environ, **self.environment()},
-            capture_output=True,
-            text=True,
-            check=False,
-            timeout=60,
-        ).stdout
+        environment = {**os.environ, **self.environment()}
+        done = subprocess.run(
+            command, env=environment, capture_output=True, text=True, check=False, timeout=60
+        )
+        return done.stdout
 
     def wait_for(self, what, done, seconds=60):
         end = time.monotonic() + seconds

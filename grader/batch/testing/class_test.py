@@ -112,12 +112,9 @@ class Test:
         self.check(what, compare_class.differences(expected, self.folder / out / "gradebook.sqlite"))
 
     def skip_unless_able(self):
+        command = [f"{self.environment['LAB_BUILD']}/grader/labcli", "isolation"]
         said = subprocess.run(
-            [f"{self.environment['LAB_BUILD']}/grader/labcli", "isolation"],
-            env=self.environment,
-            capture_output=True,
-            text=True,
-            check=False,
+            command, env=self.environment, capture_output=True, text=True, check=False
         ).stdout
         lacking = [] if said.startswith("full") else ["isolation: " + said]
         if self.options.slurm:

@@ -100,14 +100,8 @@ else:
     if "--compile-only" not in words:
         fault = attempt <= int(said.get("infra") or 0)
         points = 0 if fault else int(said.get("points") or 0)
-        task = {
-            "id": "one",
-            "title": "One",
-            "points": points,
-            "max_points": 100,
-            "bonus": False,
-            "speedup": None,
-        }
+        task = {"id": "one", "title": "One", "points": points, "max_points": 100}
+        task |= {"bonus": False, "speedup": None}
         task["verdict"] = "INFRA" if fault else "OK" if points else "WRONG_ANSWER"
         lab = {"id": labs[0], "points": points, "max_points": 100, "bonus_points": 0}
         edition = {"seed": None, "labs": [{**lab, "tasks": [{**task, "message": "rerun"}]}]}

@@ -30,30 +30,12 @@ import names
 
 LAB = "reduction"
 NAMES = [  # of which some number of students each have a variation
-    "ada lovelace",
-    "Grace Hopper",
-    "Łukasz Żółć",
-    "李小龍",
-    "محمد الخوارزمي",
-    "O'Neill; rm -rf ~",
-    "<script>alert(1)<!--",
-    "\x1b[31mred\x1b[0m",
-    "=1+1",
-    "-rf",
-    "..name",
-    "tab\there",
-    "line\nbreak",
-    "back\\slash",
-    "\u202eesrever",
-    "e\u0301 nfd",
-    "é nfc",
-    "%s%n{}",
-    "$(reboot)",
+    *(
+        "ada lovelace|Grace Hopper|Łukasz Żółć|李小龍|محمد الخوارزمي|O'Neill; rm -rf ~|<script>alert(1)<!--|"
+        "\x1b[31mred\x1b[0m|=1+1|-rf|..name|tab\there|line\nbreak|back\\slash|\u202eesrever|e\u0301 nfd|"
+        'é nfc|%s%n{}|$(reboot)|quote"quote|emoji 🦆|CON|plain'
+    ).split("|"),
     "a" * 120,
-    'quote"quote',
-    "emoji 🦆",
-    "CON",
-    "plain",
     os.fsdecode(b"latin \xe9"),
 ]
 
@@ -111,14 +93,8 @@ def mutants(root, source, tasks):
         task = header["task"][0]
         if task in tasks:
             text = make_mutant.only_task(make_mutant.apply(source, changes, path.name), task, path.name)
-            yield (
-                text,
-                {
-                    "status": "graded",
-                    "tasks": only(task, tasks, header["verdict"][0]),
-                    "about": f"mutant {path.stem}",
-                },
-            )
+            verdicts = only(task, tasks, header["verdict"][0])
+            yield text, {"status": "graded", "tasks": verdicts, "about": f"mutant {path.stem}"}
 
 
 def hostile(root, source, tasks):
@@ -133,14 +109,8 @@ def hostile(root, source, tasks):
         text = in_one_file(text, [folder])
         if "TIME_LIMIT" in expected.values():
             continue  # they take minutes; one of our own stands for them
-        yield (
-            text,
-            {
-                "status": "graded",
-                "tasks": {task: verdict for task, verdict in expected.items() if task in tasks},
-                "about": f"hostile {path.stem}",
-            },
-        )
+        verdicts = {task: verdict for task, verdict in expected.items() if task in tasks}
+        yield text, {"status": "graded", "tasks": verdicts, "about": f"hostile {path.stem}"}
 
 
 def broken(root, source, tasks):

@@ -138,16 +138,9 @@ class Term:
             first, last = firsts[i % len(firsts)], lasts[i // len(firsts) % len(lasts)]
             if i in (10, 11):
                 first, last = "Kim", "Lee"
-            one = {
-                "id": f"s{i:03}",
-                "first": first,
-                "last": last,
-                "name": f"{first} {last}",
-                "email": f"user{i:03}@uni.example",
-                "section": "AB"[i % 2],
-                "participant": 9000 + i,
-                "canvas": 40000 + i,
-            }
+            one = {"id": f"s{i:03}", "first": first, "last": last, "name": f"{first} {last}"}
+            one |= {"email": f"user{i:03}@uni.example", "section": "AB"[i % 2]}
+            one |= {"participant": 9000 + i, "canvas": 40000 + i}
             compact = "".join(char for char in f"{last}{first}".lower() if char.isalnum())
             one["shown"] = [
                 f"{one['name']}_{one['participant']}",
@@ -190,17 +183,10 @@ class Term:
         self.submissions.setdefault((owner, lab), []).append(
             {"when": when, "kind": kind, "evidence": evidence, "sha256": sha256, "number": 0}
         )
-        submission = {
-            "student": shown,
-            "lab": lab,
-            "sha256": sha256,
-            "refused": "x.rar is a RAR archive" if kind == "refused" else "",
-            "late": False,
-            "note": "",
-            "origin": "",
-            "submitted": "" if kind == "missing" else when.strftime("%Y-%m-%dT%H:%M:%SZ"),
-            "received": "2026-11-20T08:00:00Z",
-        }
+        submitted = "" if kind == "missing" else when.strftime("%Y-%m-%dT%H:%M:%SZ")
+        refused = "x.rar is a RAR archive" if kind == "refused" else ""
+        submission = {"student": shown, "lab": lab, "sha256": sha256, "refused": refused, "late": False}
+        submission |= {"note": "", "origin": "", "submitted": submitted, "received": "2026-11-20T08:00:00Z"}
         self.records.append((when, submission, self.submissions[owner, lab][-1]))
         if sha256:
             (self.folder / "sources" / f"{sha256}.cu").write_bytes(text)
@@ -317,11 +303,9 @@ class Term:
         table("gradescope.csv", gradescope[:102])
 
     def write_settings(self, counts="best", more=""):
-        lines = [
-            'title = "GPU labs"',
-            'roster = ["canvas.csv", "moodle.csv", "gradescope.csv"]',
-            f'counts = "{counts}"',
-            f"slip_days = {SLIP_DAYS}",
+        lines = ['title = "GPU labs"', 'roster = ["canvas.csv", "moodle.csv", "gradescope.csv"]']
+        lines += [f'counts = "{counts}"', f"slip_days = {SLIP_DAYS}"]
+        lines += [
             "[late]",
             f"grace_minutes = {GRACE}",
             f"percent_per_day = {PERCENT}",
@@ -333,10 +317,7 @@ class Term:
             )
             lines += [f"slip_days = {SLIP_IN_LATE_LAB}"] * (lab == LATE_LAB)
             if lab == LATE_LAB:
-                lines += [
-                    f"late.percent_per_day = {OWN_PERCENT}",
-                    f"late.most_days = {OWN_MOST_DAYS}",
-                ]
+                lines += [f"late.percent_per_day = {OWN_PERCENT}", f"late.most_days = {OWN_MOST_DAYS}"]
         for team, members in self.groups.items():
             lines += [f'[groups."{team}"]', f"members = {json.dumps(members)}", f'labs = ["{GROUP_LAB}"]']
         lines += [
@@ -405,15 +386,8 @@ class Term:
             for team, members in self.groups.items():
                 if student in members:
                     owners = [team, *members]
-        made = sorted(
-            (
-                one
-                for owner in owners
-                for one in self.submissions.get((owner, lab), [])
-                if one["kind"] != "missing"
-            ),
-            key=lambda one: one["number"],
-        )
+        all_of = [one for owner in owners for one in self.submissions.get((owner, lab), [])]
+        made = sorted((one for one in all_of if one["kind"] != "missing"), key=lambda one: one["number"])
         if not made:
             return 0, 0, "missing", 0
         due = DUE[lab]

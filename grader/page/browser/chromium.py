@@ -37,20 +37,11 @@ class Browser:
         self.into, from_child = os.pipe()
         # Descriptors 3 and 4 are where --remote-debugging-pipe listens and answers.
         shell = f'exec 3<&{to_child} 4>&{from_child}; exec "$@"'
-        command = [
-            find(),
-            "--headless=new",
-            "--remote-debugging-pipe",
-            "--no-sandbox",
-            "--disable-gpu",
-            "--hide-scrollbars",
-        ]
-        command += [
-            "--no-first-run",
-            "--disable-dev-shm-usage",
-            "--disable-background-networking",
-            f"--user-data-dir={self.folder.name}",
-        ]
+        flags = (
+            "--headless=new --remote-debugging-pipe --no-sandbox --disable-gpu --hide-scrollbars "
+            "--no-first-run --disable-dev-shm-usage --disable-background-networking"
+        ).split()
+        command = [find(), *flags, f"--user-data-dir={self.folder.name}"]
         self.process = subprocess.Popen(
             ["bash", "-c", shell, "bash", *command, "about:blank"],
             pass_fds=(to_child, from_child),
@@ -162,22 +153,12 @@ class Page:
             self.browser.post("Page.handleJavaScriptDialog", self.session, accept=False)
 
     def look(self, width, height=900, dark=False, media="", still=False):
-        self.send(
-            "Emulation.setDeviceMetricsOverride",
-            width=width,
-            height=height,
-            deviceScaleFactor=1,
-            mobile=False,
-        )
-        scheme = "dark" if dark else "light"
-        self.send(
-            "Emulation.setEmulatedMedia",
-            media=media,
-            features=[
-                {"name": "prefers-color-scheme", "value": scheme},
-                {"name": "prefers-reduced-motion", "value": "reduce" if still else "no-preference"},
-            ],
-        )
+        size = {"width": width, "height": height, "deviceScaleFactor": 1, "mobile": False}
+        self.send("Emulation.setDeviceMetricsOverride", **size)
+        scheme, motion = "dark" if dark else "light", "reduce" if still else "no-preference"
+        features = {"prefers-color-scheme": scheme, "prefers-reduced-motion": motion}.items()
+        features = [{"name": name, "value": value} for name, value in features]
+        self.send("Emulation.setEmulatedMedia", media=media, features=features)
 
     def run(self, expression):
         done = self.send("Runtime.evaluate", expression=expression, returnByValue=True, awaitPromise=True)
@@ -190,24 +171,14 @@ class Page:
         typed = {"type": "keyDown", "text": text} if text else {"type": "rawKeyDown"}
         for kind in (typed, {"type": "keyUp"}):
             code = CODES.get(key) or ord(key)
-            self.send(
-                "Input.dispatchKeyEvent",
-                key=key,
-                code=key,
-                windowsVirtualKeyCode=code,
-                modifiers=8 * shift,
-                **kind,
-            )
+            event = {"key": key, "code": key, "windowsVirtualKeyCode": code, "modifiers": 8 * shift}
+            self.send("Input.dispatchKeyEvent", **event, **kind)
 
     def screenshot(self, path, whole=True):
         size = self.send("Page.getLayoutMetrics")["cssContentSize"]
         clip = {"x": 0, "y": 0, "width": size["width"], "height": min(size["height"], 4000), "scale": 1}
-        shot = self.send(
-            "Page.captureScreenshot",
-            format="png",
-            captureBeyondViewport=True,
-            **({"clip": clip} if whole else {}),
-        )
+        how = {"format": "png", "captureBeyondViewport": True} | ({"clip": clip} if whole else {})
+        shot = self.send("Page.captureScreenshot", **how)
         pathlib.Path(path).write_bytes(base64.b64decode(shot["data"]))
 
     def close(self):

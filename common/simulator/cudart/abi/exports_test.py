@@ -14,32 +14,19 @@ import re
 import subprocess
 import sys
 
-OWN_OF_BOTH = {
-    "simUnorderedWork",
-    "simPrepareStream",
-    "simEnterPart",
-    "simPartReady",
-    "simRunParts",
-    "simFailPart",
-    "simCheckMemory",
-    "simReadMemory",
-    "simReportFault",
-    "simPlaceOfCode",
-    "simChipName",
-    "simSwapLastError",
-}
+OWN_OF_BOTH = set(
+    (
+        "simUnorderedWork simPrepareStream simEnterPart simPartReady simRunParts simFailPart simCheckMemory "
+        "simReadMemory simReportFault simPlaceOfCode simChipName simSwapLastError"
+    ).split()
+)
 OWN_OF_HOST = OWN_OF_BOTH | {"simOperate"}
-OWN = OWN_OF_BOTH | {
-    "simSetMode",
-    "simReportMissing",
-    "simSetSchedule",
-    "simResetReport",
-    "simReport",
-    "simNameBuffer",
-    "simForgetWrites",
-    "simConfine",
-    "simEmptyHeap",
-}
+OWN = OWN_OF_BOTH | set(
+    (
+        "simSetMode simReportMissing simSetSchedule simResetReport simReport simNameBuffer simForgetWrites "
+        "simConfine simEmptyHeap"
+    ).split()
+)
 BARE_MACHINE = re.compile(r"^(libc|libm|libpthread|libdl|librt|ld-linux.*)\.so")
 
 

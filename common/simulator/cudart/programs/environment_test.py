@@ -105,12 +105,8 @@ class Environment(unittest.TestCase):
         with tempfile.TemporaryDirectory() as folder:
             for name, code in (("libcufake.so.12", 86), ("libnvidia-fake.so.1", 0), ("libother.so", 0)):
                 path = os.path.join(folder, name)
-                subprocess.run(
-                    ["cc", "-x", "c", "-shared", "-fPIC", "-o", path, "-"],
-                    input=looks_up,
-                    text=True,
-                    check=True,
-                )
+                command = ["cc", "-x", "c", "-shared", "-fPIC", "-o", path, "-"]
+                subprocess.run(command, input=looks_up, text=True, check=True)
                 done = run(sys.executable, "-c", f"import ctypes; assert ctypes.CDLL({path!r}).use() == 0")
                 self.assertEqual(done[0], code, done)
                 self.assertEqual(
@@ -156,20 +152,15 @@ class Environment(unittest.TestCase):
         self.assertEqual(self.checked("clean", 0), NOTHING)
 
     def test_checks_tell_what_they_find(self):
+        in_sum, in_heap = line_of("*out += in"), line_of("malloc(16)")
         said = {
             "race": [
                 "global-race (racecheck) in add_up(int const*, int*), ",
-                f"findings.cu:{line_of('*out += in')}, 96 times",
+                f"findings.cu:{in_sum}, 96 times",
             ],
             "leak": ["leak (leakcheck)", "1 allocation of 100 bytes by cudaMalloc is never freed"],
-            "reset": [
-                "1 allocation of 100 bytes by cudaMalloc is never freed",
-                "1 allocation of 256 bytes by cudaMalloc is never freed",
-            ],
-            "heap": [
-                "leak (leakcheck) in keep_heap(int*), ",
-                f"findings.cu:{line_of('malloc(16)')}, 2 times",
-            ],
+            "reset": [f"1 allocation of {n} bytes by cudaMalloc is never freed" for n in (100, 256)],
+            "heap": ["leak (leakcheck) in keep_heap(int*), ", f"findings.cu:{in_heap}, 2 times"],
             "twice": ["double-free (memcheck)", "was freed before"],
             "middle": ["invalid-free (memcheck)", "free the start of it"],
             "launch": ["api-error (memcheck)", "at most 1024"],
@@ -282,13 +273,9 @@ class Environment(unittest.TestCase):
                 "LAB_BUILD": os.path.realpath(os.path.join(FOLDER, "../../..")),
                 "LAB_ROOT": os.path.realpath(os.path.join(here, "../../../..")),
             }
+            command = ["bash", os.path.join(here, "../../../tools/sanitize.sh"), *arguments]
             done = subprocess.run(
-                ["bash", os.path.join(here, "../../../tools/sanitize.sh"), *arguments],
-                env=environment,
-                capture_output=True,
-                text=True,
-                timeout=100,
-                check=False,
+                command, env=environment, capture_output=True, text=True, timeout=100, check=False
             )
             return done.returncode, done.stderr
 

@@ -33,14 +33,8 @@ def main():
         shutil.copytree(HERE / "foreign", project)
 
         def run(command, **more):
-            done = subprocess.run(
-                ["bash", "-c", command],
-                cwd=project,
-                env=environment | more,
-                capture_output=True,
-                text=True,
-                check=False,
-            )
+            words, variables = ["bash", "-c", command], environment | more
+            done = subprocess.run(words, cwd=project, env=variables, capture_output=True, text=True)
             print(done.stdout, done.stderr)
             return done
 

@@ -53,14 +53,13 @@ class Launcher:
         ever."""
         with tempfile.TemporaryDirectory() as folder:
             begun = time.monotonic()
-            with subprocess.Popen(
-                [*self.words, "-n", str(n), program, *[a.replace("ID", f"{folder}/id") for a in arguments]],
-                text=True,
-                env=self.environment | variables,
-                stdin=subprocess.DEVNULL,
-                stdout=subprocess.PIPE,
-                stderr=subprocess.PIPE,
-            ) as process:
+            arguments = [a.replace("ID", f"{folder}/id") for a in arguments]
+            command, variables = (
+                [*self.words, "-n", str(n), program, *arguments],
+                self.environment | variables,
+            )
+            streams = {"stdin": subprocess.DEVNULL, "stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
+            with subprocess.Popen(command, text=True, env=variables, **streams) as process:
                 out, err = [], []
                 readers = [
                     threading.Thread(target=lines.extend, args=[pipe])

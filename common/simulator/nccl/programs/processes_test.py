@@ -107,16 +107,10 @@ FAULTS_OF_RANKS = {
         r"process \d+, which made the unique id, has ended, or it is on another host",
     ),
 }
+TWO_SUMS = "sum 10\nsum 10\nfrom the left {}\nfrom the left {}\n"
 RIGHT = {
     "right": (4, 1, ["sum 10\n"] * 4),
-    "several_ranks_each": (
-        2,
-        2,
-        [
-            "sum 10\nsum 10\nfrom the left 4\nfrom the left 2\n",
-            "sum 10\nsum 10\nfrom the left 1\nfrom the left 3\n",
-        ],
-    ),
+    "several_ranks_each": (2, 2, [TWO_SUMS.format(4, 2), TWO_SUMS.format(1, 3)]),
     "two_communicators": (3, 3, ["from rank 0: 0\nfrom the last rank: 2\n"] * 3),
     "slow_rank": (2, 1, [FINE] * 2),
     "slow_start": (2, 1, [""] * 2),
@@ -195,13 +189,8 @@ class Processes(unittest.TestCase):
             [(4, 4, []), (8, 1, []), (8, 8, ["5", "64"])] if MANY else []
         ):
             with self.subTest(n=n, devices=devices, counts=counts):
-                codes, outs, errs, _ = run(
-                    COLLECTIVES,
-                    [str(n), "ID", *counts],
-                    n,
-                    devices,
-                    launcher="mpi" if devices == 1 else "slurm",
-                )
+                launcher, words = "mpi" if devices == 1 else "slurm", [str(n), "ID", *counts]
+                codes, outs, errs, _ = run(COLLECTIVES, words, n, devices, launcher=launcher)
                 self.assertEqual((codes, errs), ([0] * n, [""] * n), outs)
                 self.assertEqual(len(set(outs)), 1, outs)
 
@@ -239,14 +228,9 @@ class Processes(unittest.TestCase):
                 f"SLURM_PROCID={rank} SLURM_NTASKS=2 SLURM_LOCALID={rank} {PROCESSES} {name} {folder}/{name} & "
                 for rank in range(2)
             )
-            return subprocess.Popen(
-                ["bash", "-c", ranks + "wait"],
-                env=environment(SIM_DEVICES="1"),
-                start_new_session=True,
-                text=True,
-                stdout=subprocess.DEVNULL,
-                stderr=subprocess.PIPE,
-            )
+            command, variables = ["bash", "-c", ranks + "wait"], environment(SIM_DEVICES="1")
+            streams = {"stdout": subprocess.DEVNULL, "stderr": subprocess.PIPE, "text": True}
+            return subprocess.Popen(command, env=variables, start_new_session=True, **streams)
 
         with (
             tempfile.TemporaryDirectory() as folder,

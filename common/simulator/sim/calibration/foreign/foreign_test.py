@@ -19,11 +19,9 @@ def main() -> int:
     program, libraries, stored_file = sys.argv[1:]
     with tempfile.TemporaryDirectory() as folder:
         file = pathlib.Path(folder) / "modelled.json"
+        command = [program, file]
         subprocess.run(
-            [program, file],
-            env=os.environ | {"LD_LIBRARY_PATH": libraries},
-            stdout=subprocess.DEVNULL,
-            check=True,
+            command, env=os.environ | {"LD_LIBRARY_PATH": libraries}, stdout=subprocess.DEVNULL, check=True
         )
         modelled = json.loads(file.read_text(encoding="utf-8"))["cases"]
     stored = json.loads(pathlib.Path(stored_file).read_text(encoding="utf-8"))["cases"]

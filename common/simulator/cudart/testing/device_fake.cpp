@@ -161,13 +161,14 @@ Result<Device::Symbol> Device::find_symbol(ModuleId module, std::string_view man
 }
 
 LaunchResult Device::launch(const LaunchRequest& request) {
-  FakeLaunch launch{.kernel = impl_->kernels.at(request.kernel),
-                    .grid = request.grid,
-                    .block = request.block,
-                    .cluster = request.cluster,
-                    .dynamic_shared = request.dynamic_shared,
-                    .parameters = {request.parameters.begin(), request.parameters.end()},
-                    .cooperative = request.cooperative};
+  const std::vector<std::byte> parameters(request.parameters.begin(), request.parameters.end());
+  FakeLaunch launch{impl_->kernels.at(request.kernel),
+                    request.grid,
+                    request.block,
+                    request.cluster,
+                    request.dynamic_shared,
+                    parameters,
+                    request.cooperative};
   fake().launches.push_back(launch);
   if (fake().run) {
     const LaunchResult result = fake().run(launch);

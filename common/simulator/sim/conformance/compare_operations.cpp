@@ -2,8 +2,6 @@
 // The expected results of comparisons, selections and copies; numbers are compared in exact arithmetic.
 #include "sim/conformance/format.hpp"
 
-#include <optional>
-
 #include "sim/conformance/exact.hpp"
 #include "sim/conformance/operation.hpp"
 
@@ -60,14 +58,8 @@ constexpr Comparison kFloat[] = {
 
 void add(std::vector<Operation>& all, const std::string& ptx, Type result, std::vector<Type> sources,
          std::function<Bits(Operands)> expected, int least_sm = 80) {
-  Operation o;
-  o.row = ptx;
-  o.ptx = ptx;
-  o.result = result;
-  o.sources = std::move(sources);
-  o.expected = std::move(expected);
-  o.least_sm = least_sm;
-  all.push_back(std::move(o));
+  all.push_back({ptx, ptx, result, std::move(sources), std::move(expected)});
+  all.back().least_sm = least_sm;
 }
 
 void compare(std::vector<Operation>& all, const Comparison& c, Type t) {

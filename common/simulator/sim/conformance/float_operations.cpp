@@ -61,12 +61,7 @@ struct List {
 
   Operation& add(std::string row, std::string ptx, Type result, std::vector<Type> sources,
                  std::function<Bits(Operands)> expected) {
-    Operation o{.row = std::move(row),
-                .ptx = std::move(ptx),
-                .result = result,
-                .sources = std::move(sources),
-                .expected = std::move(expected)};
-    all.push_back(std::move(o));
+    all.push_back({std::move(row), std::move(ptx), result, std::move(sources), std::move(expected)});
     return all.back();
   }
 };

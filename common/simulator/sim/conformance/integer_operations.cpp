@@ -47,13 +47,9 @@ Type wider(Type t) {
 struct List {
   std::vector<Operation> all;
 
-  void add(std::string ptx, Type result, std::vector<Type> sources, std::function<Bits(Operands)> expected) {
-    Operation o{.row = ptx,
-                .ptx = std::move(ptx),
-                .result = result,
-                .sources = std::move(sources),
-                .expected = std::move(expected)};
-    all.push_back(std::move(o));
+  void add(const std::string& ptx, Type result, std::vector<Type> sources,
+           std::function<Bits(Operands)> expected) {
+    all.push_back({ptx, ptx, result, std::move(sources), std::move(expected)});
   }
 
   // Adds one operation per type, defined on numbers.

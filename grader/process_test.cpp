@@ -3,13 +3,9 @@
 #include "process.hpp"
 
 #include <gmock/gmock.h>
-#include <gtest/gtest.h>
 
 #include <chrono>
 #include <cstdlib>
-#include <filesystem>
-#include <fstream>
-#include <sstream>
 
 #include "report/report_file.hpp"
 #include "testing/files.hpp"

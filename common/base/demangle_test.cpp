@@ -4,9 +4,6 @@
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
-#include <string>
-#include <string_view>
-
 namespace course {
 namespace {
 

@@ -2,16 +2,12 @@
 // labcli as a user calls it: exit codes, messages, and real grading on the simulator. The environment
 // variable LABCLI is its path.
 #include <gmock/gmock.h>
-#include <gtest/gtest.h>
 
 #include <algorithm>
 #include <cstdlib>
-#include <filesystem>
-#include <fstream>
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <set>
-#include <sstream>
 
 #include "process.hpp"
 #include "testing/files.hpp"

@@ -4,11 +4,8 @@
 // the sandbox, like a student's file, and must be a COMPILE_ERROR that reveals no secret and does not affect
 // the others. SANDBOX_ENTER is the path of that program.
 #include <gmock/gmock.h>
-#include <gtest/gtest.h>
 
 #include <cstdlib>
-#include <filesystem>
-#include <fstream>
 #include <map>
 
 #include "compile/compile_file.hpp"

@@ -2,11 +2,6 @@
 // A student's file for several devices on the grader's whole way: compiled by nvcc in the sandbox, screened,
 // linked with libnccl, and run in a sandbox beside the devices' process.
 #include <gmock/gmock.h>
-#include <gtest/gtest.h>
-
-#include <filesystem>
-#include <fstream>
-#include <sstream>
 
 #include "compile/compile_file.hpp"
 #include "compile/session_runner.hpp"

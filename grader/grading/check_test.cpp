@@ -2,11 +2,8 @@
 #include "grading/check.hpp"
 
 #include <gmock/gmock.h>
-#include <gtest/gtest.h>
 
 #include <cstdlib>
-#include <filesystem>
-#include <fstream>
 
 #include "testing/files.hpp"
 #include "testing/scripted.hpp"

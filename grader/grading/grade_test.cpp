@@ -13,7 +13,6 @@
 #include <stdexcept>
 #include <tuple>
 
-#include "grading/baseline.hpp"
 #include "grading/planning/plan.hpp"
 #include "testing/scripted.hpp"
 

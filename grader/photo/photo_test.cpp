@@ -3,15 +3,10 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <algorithm>
-#include <cstddef>
-#include <cstdint>
 #include <cstdlib>
 #include <cstring>
-#include <span>
 #include <string>
 #include <utility>
-#include <vector>
 
 #include "lab/testing/photo_on_cpu.hpp"
 #include "photo/develop.hpp"

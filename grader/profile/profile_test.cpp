@@ -10,7 +10,6 @@
 #include <nlohmann/json.hpp>
 #include <set>
 #include <sstream>
-#include <utility>
 
 #include "sim/timing/bounds.hpp"
 #include "testing/scripted.hpp"

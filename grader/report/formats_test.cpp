@@ -8,7 +8,6 @@
 #include <nlohmann/json.hpp>
 
 #include <algorithm>
-#include <string>
 
 #include "compile/diagnostics.hpp"
 #include "report/edition.hpp"

@@ -12,7 +12,6 @@
 #include "page/markup.hpp"
 #include "report/formats.hpp"
 #include "report/report_file.hpp"
-#include "report/result.hpp"
 #include "report/table.hpp"
 #include "testing/sample_result.hpp"
 #include "testing/well_formed.hpp"

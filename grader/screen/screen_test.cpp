@@ -5,16 +5,11 @@
 
 #include <fmt/format.h>
 #include <gmock/gmock.h>
-#include <gtest/gtest.h>
 #include <zstd.h>
 
 #include <algorithm>
 #include <cmath>
-#include <cstdint>
 #include <cstdlib>
-#include <cstring>
-#include <filesystem>
-#include <fstream>
 #include <sstream>
 
 #include "build_config.hpp"
@@ -283,10 +278,8 @@ constexpr const char* kUsesTheLibrary = R"(#include <algorithm>
 #include <set>
 #include <sstream>
 #include <stdexcept>
-#include <string>
 #include <unordered_map>
 #include <variant>
-#include <vector>
 namespace course::scan {
 struct Shape { virtual ~Shape() = default; virtual int area() const { return 3; } };
 struct Square : Shape { int area() const override { return 4; } };

@@ -5,14 +5,11 @@
 //   goals_suite LAB [LAB …]
 // prints all values.
 #include <fmt/format.h>
-#include <gtest/gtest.h>
 
 #include <algorithm>
 #include <cstdlib>
-#include <fstream>
 #include <map>
 #include <regex>
-#include <sstream>
 
 #include "compile/session_runner.hpp"
 #include "grading/planning/catalogue.hpp"

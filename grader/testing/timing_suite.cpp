@@ -4,18 +4,15 @@
 //   timing_suite RUNS LAB NAME FILE RUNNER [LAB NAME FILE RUNNER …]
 // Without LAB_DEVICE=gpu every test is skipped. Verdicts are checked; times are only printed.
 #include <fmt/format.h>
-#include <gtest/gtest.h>
 
 #include <algorithm>
 #include <cstdio>
 #include <cstdlib>
-#include <filesystem>
 
 #include "grading/baseline.hpp"
 #include "registry.hpp"
 #include "testing/files.hpp"
 #include "testing/submission.hpp"
-#include "verifier/session.hpp"
 
 namespace course::grader::testing {
 namespace {

@@ -9,8 +9,6 @@
 #include <cstdio>
 #include <nlohmann/json.hpp>
 #include <regex>
-#include <set>
-#include <string>
 
 #include "testing/scripted.hpp"
 #include "testing/well_formed.hpp"

@@ -2,10 +2,8 @@
 // The simulator's counters confirm what the rungs claim: work, steps, bytes and barriers follow the handout's
 // closed forms, and each rung removes what the rung below it wasted. The environment variable RUNNER is the
 // path of the solution's runner.
-#include <gtest/gtest.h>
 
 #include <cmath>
-#include <string>
 
 #include "compaction/lab.hpp"
 #include "testing/counted.hpp"

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: MIT
 // Tests what the handout says of the kernels, with the simulator's counters. RUNNER is the path of the
 // solution's runner.
-#include <gtest/gtest.h>
 
 #include "first_steps/lab.hpp"
 #include "first_steps/points.hpp"

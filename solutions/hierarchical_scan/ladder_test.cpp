@@ -2,10 +2,8 @@
 // The simulator's counters confirm what the rungs claim: bytes are 4n, 3n and 2n items, and launches and
 // steps follow the closed forms of the handout. The environment variable RUNNER is the path of the solution's
 // runner.
-#include <gtest/gtest.h>
 
 #include <cmath>
-#include <string>
 
 #include "hierarchical_scan/lab.hpp"
 #include "hierarchical_scan/points.hpp"

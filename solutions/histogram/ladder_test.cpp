@@ -2,10 +2,8 @@
 // The simulator's counters confirm what the rungs claim: the number of atomics, of lanes with the same
 // address, and of bytes; and each rung removes what the rung below it wasted. The environment variable RUNNER
 // is the path of the solution's runner.
-#include <gtest/gtest.h>
 
 #include <cmath>
-#include <string>
 
 #include "histogram/lab.hpp"
 #include "testing/counted.hpp"

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: MIT
 // Tests the ladder's claims with the simulator's counters: what the ranks send.
 // RUNNER is the path of the solution's runner.
-#include <gtest/gtest.h>
 
 #include "multi_gpu/lab.hpp"
 #include "multi_gpu/points.hpp"

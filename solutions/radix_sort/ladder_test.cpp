@@ -2,10 +2,8 @@
 // The simulator's counters confirm what the rungs claim: launches, barriers, comparisons and bytes follow the
 // closed forms of the handout, and each rung removes what the rung below it wasted. The environment variable
 // RUNNER is the path of the solution's runner.
-#include <gtest/gtest.h>
 
 #include <cmath>
-#include <string>
 
 #include "radix_sort/lab.hpp"
 #include "testing/counted.hpp"

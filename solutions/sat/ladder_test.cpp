@@ -2,9 +2,6 @@
 // The simulator's counters confirm what the rungs claim and the handout's table does not show: other sizes,
 // wide loads, the box filter's independence of its size. The environment variable RUNNER is the path of the
 // solution's runner.
-#include <gtest/gtest.h>
-
-#include <string>
 
 #include "sat/lab.hpp"
 #include "testing/counted.hpp"

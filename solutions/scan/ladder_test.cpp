@@ -2,10 +2,8 @@
 // The simulator's counters confirm what the rungs claim: work and steps follow the closed forms, and each
 // rung removes what the rung below it wasted. The environment variable RUNNER is the path of the solution's
 // runner.
-#include <gtest/gtest.h>
 
 #include <cmath>
-#include <string>
 
 #include "scan/lab.hpp"
 #include "scan/points.hpp"

@@ -17,7 +17,6 @@
 #include <utility>
 #include <vector>
 
-#include "lab/problem.hpp"
 #include "testing/public_tests.hpp"
 
 namespace course::COURSE_LAB {

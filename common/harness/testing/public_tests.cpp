@@ -1,16 +1,12 @@
 // SPDX-License-Identifier: MIT
 #include "testing/public_tests.hpp"
 
-#include <gtest/gtest.h>
-
 #include <algorithm>
 #include <array>
 #include <cstdio>
 #include <cstdlib>
 #include <filesystem>
 #include <memory>
-#include <set>
-#include <string>
 
 #include "lab/derived_cases.hpp"
 #include "testing/tried.hpp"

@@ -14,9 +14,7 @@
 #include "base/clock.hpp"
 #include "base/rng.hpp"
 #include "lab/compare.hpp"
-#include "protocol/go.hpp"
 #include "verifier/judge_times.hpp"
-#include "verifier/live_runner.hpp"
 
 namespace course::lab {
 namespace {

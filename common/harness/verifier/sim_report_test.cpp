@@ -6,8 +6,6 @@
 #include <limits>
 #include <nlohmann/json.hpp>
 #include <sstream>
-#include <string>
-#include <vector>
 
 #include "sim/checker.hpp"
 #include "verifier/judge.hpp"

@@ -5,8 +5,6 @@
 
 #include <vector>
 
-#include "ptx/ir.hpp"
-
 namespace course::ptx {
 namespace {
 

@@ -3,8 +3,6 @@
 
 #include <gtest/gtest.h>
 
-#include <nlohmann/json.hpp>
-
 #include "batch/harness/baselines.hpp"
 
 namespace course::grader::batch {

@@ -2,7 +2,6 @@
 // The lab's public tests. Run them on your kernels with
 //   build/labs/LAB_ID_test --gtest_filter='TASK.*'
 // Each task is a suite, each case a test. The tests below need no kernel: they test the lab's own checks.
-#include <gtest/gtest.h>
 
 #include "LAB_ID/lab.hpp"
 #include "LAB_ID/points.hpp"

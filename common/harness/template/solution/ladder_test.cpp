@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: MIT
 // Tests the ladder's claims with the simulator's counters. RUNNER is the path of the solution's runner.
-#include <gtest/gtest.h>
 
 #include "LAB_ID/lab.hpp"
 #include "LAB_ID/points.hpp"

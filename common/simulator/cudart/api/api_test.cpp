@@ -2,7 +2,6 @@
 // The runtime's own logic: errors, devices, the simulator's controls. Memory, launches and graphs:
 // memory_test.cpp, launch_test.cpp, ../graph/graph_test.cpp.
 #include <array>
-#include <string>
 #include <thread>
 #include <utility>
 

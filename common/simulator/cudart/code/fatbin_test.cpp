@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: MIT
-#include "cudart/code/fatbin.hpp"
 
 #include <gtest/gtest.h>
 #include <lz4.h>

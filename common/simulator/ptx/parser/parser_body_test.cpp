@@ -1,9 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Function bodies: instructions, labels, blocks, calls, locations; one test per feature. Operands:
 // parser_operands_test.cpp.
-#include <gtest/gtest.h>
 
-#include "ptx/parser/parser.hpp"
 #include "ptx/testing/test_support.hpp"
 
 namespace course::ptx {

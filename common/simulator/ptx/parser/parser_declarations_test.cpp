@@ -1,10 +1,8 @@
 // SPDX-License-Identifier: MIT
 // Variables, registers and initial values, one test per feature.
-#include <gtest/gtest.h>
 
 #include <cstring>
 
-#include "ptx/parser/parser.hpp"
 #include "ptx/testing/test_support.hpp"
 
 namespace course::ptx {

@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: MIT
 // Errors state the line and column, what was found and what was expected.
-#include <gtest/gtest.h>
 
-#include "ptx/parser/parser.hpp"
 #include "ptx/testing/test_support.hpp"
 
 namespace course::ptx {

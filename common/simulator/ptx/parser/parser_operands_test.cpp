@@ -1,11 +1,9 @@
 // SPDX-License-Identifier: MIT
 // Operands of instructions; one test per feature.
-#include <gtest/gtest.h>
 
 #include <bit>
 #include <limits>
 
-#include "ptx/parser/parser.hpp"
 #include "ptx/testing/test_support.hpp"
 
 namespace course::ptx {

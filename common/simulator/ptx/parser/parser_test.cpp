@@ -1,9 +1,6 @@
 // SPDX-License-Identifier: MIT
 // Parsing of a module's directives and function headers, one test per feature; and of text that nvcc
 // generated.
-#include "ptx/parser/parser.hpp"
-
-#include <gtest/gtest.h>
 
 #include <algorithm>
 

@@ -1,10 +1,8 @@
 // SPDX-License-Identifier: MIT
 // Long texts take bounded time and memory. fuzz_parser.cpp tries mutations of all kinds.
-#include <gtest/gtest.h>
 
 #include <cstdint>
 
-#include "ptx/parser/parser.hpp"
 #include "ptx/testing/test_support.hpp"
 
 namespace course::ptx {

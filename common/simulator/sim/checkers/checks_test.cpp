@@ -2,12 +2,9 @@
 // Runs every kernel in kernels/ with all checkers. For faulty kernels, the right kind and line must be
 // reported; for correct ones, nothing. The expectations are in the comments of the kernels.
 #include <fmt/format.h>
-#include <gtest/gtest.h>
 
 #include <algorithm>
-#include <fstream>
 #include <regex>
-#include <sstream>
 #include <utility>
 
 #include "sim/checkers/kernel_cases.hpp"

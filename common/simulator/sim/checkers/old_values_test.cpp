@@ -1,10 +1,6 @@
 // SPDX-License-Identifier: MIT
 // What the kernels of kernels/old_values.cu compute when strong loads get old values. Unchecked and in the
 // natural order, all of them compute correct results.
-#include <gtest/gtest.h>
-
-#include <string>
-#include <vector>
 
 #include "sim/checkers/kernel_cases.hpp"
 #include "sim/grid/calm.hpp"

@@ -2,14 +2,10 @@
 // Checked launches have the same findings, counters and memory contents on any number of host threads.
 #include "sim/checkers/parallel.hpp"
 
-#include <gtest/gtest.h>
-
 #include <algorithm>
 #include <cstring>
 #include <fstream>
 #include <iterator>
-#include <string>
-#include <vector>
 
 #include "base/rng.hpp"
 #include "ptx/parser/parser.hpp"

@@ -1,15 +1,11 @@
 // SPDX-License-Identifier: MIT
 // The checkers process many lanes at once where they can. Runs random scripts of accesses, barriers and
 // fences with and without these shortcuts; the findings must be equal.
-#include <gtest/gtest.h>
 
 #include <cstring>
 #include <fstream>
 #include <iterator>
-#include <set>
-#include <string>
 #include <tuple>
-#include <vector>
 
 #include "base/rng.hpp"
 #include "sim/checkers/kernel_cases.hpp"

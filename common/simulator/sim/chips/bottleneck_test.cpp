@@ -1,11 +1,8 @@
 // SPDX-License-Identifier: MIT
 // The timing model must report the right limiter for kernels whose limiter is clear from first principles,
 // with the H200's constants if no other chip is named.
-#include <gtest/gtest.h>
 
 #include <initializer_list>
-#include <string>
-#include <string_view>
 
 #include "sim/chips/presets.hpp"
 #include "sim/launch_limits.hpp"

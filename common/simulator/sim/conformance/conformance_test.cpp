@@ -3,7 +3,6 @@
 // cases and random operands, with all lanes and with some, and compared bit by bit with an independent
 // computation (operation.hpp).
 #include <fmt/format.h>
-#include <gtest/gtest.h>
 
 #include <algorithm>
 #include <set>

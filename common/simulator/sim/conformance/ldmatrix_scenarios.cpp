@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: MIT
 // Rows of 8 × 8 matrices: ldmatrix, stmatrix, movmatrix.
-#include "base/rng.hpp"
-#include "sim/conformance/format.hpp"
 #include "sim/conformance/matrix_numbers.hpp"
 #include "sim/conformance/scenario.hpp"
 

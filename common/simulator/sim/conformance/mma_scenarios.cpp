@@ -1,12 +1,10 @@
 // SPDX-License-Identifier: MIT
 // mma: the positions of each lane's elements are those of the ISA's figures, written out for each form.
-#include <algorithm>
 #include <functional>
 #include <limits>
 #include <tuple>
 #include <utility>
 
-#include "sim/conformance/format.hpp"
 #include "sim/conformance/matrix_numbers.hpp"
 #include "sim/conformance/scenario.hpp"
 

@@ -7,7 +7,6 @@
 
 #include "base/rng.hpp"
 #include "sim/conformance/scenario.hpp"
-#include "sim/device.hpp"
 
 namespace course::sim {
 namespace {

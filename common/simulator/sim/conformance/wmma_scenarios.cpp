@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: MIT
 // wmma from memory to memory, because the layout in registers is not defined.
-#include "sim/conformance/format.hpp"
 #include "sim/conformance/matrix_numbers.hpp"
 #include "sim/conformance/scenario.hpp"
 

@@ -1,11 +1,6 @@
 // SPDX-License-Identifier: MIT
 // Kernels that never end, which the simulator must end and describe, and kernels that only take long, which
 // must finish.
-#include <gtest/gtest.h>
-
-#include <cstdint>
-#include <string>
-#include <string_view>
 
 #include "sim/observation/report.hpp"
 #include "sim/testing/test_device.hpp"

@@ -1,11 +1,6 @@
 // SPDX-License-Identifier: MIT
 // Kernels whose addresses, sizes, operands or shapes do not fit: each must end with a fault or be refused.
 // The build with AddressSanitizer checks that nothing outside is accessed meanwhile.
-#include <gtest/gtest.h>
-
-#include <cstring>
-#include <span>
-#include <string>
 
 #include "sim/memory/memory.hpp"
 #include "sim/memory/texture.hpp"

@@ -2,7 +2,6 @@
 // Runs the PTX that nvcc makes of machine_test.cu, and compares each kernel's results with results computed
 // on the host.
 #include <fmt/format.h>
-#include <gtest/gtest.h>
 
 #include <algorithm>
 #include <array>

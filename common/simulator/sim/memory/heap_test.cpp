@@ -1,12 +1,8 @@
 // SPDX-License-Identifier: MIT
 // The heap of malloc() in kernels, and memory that is returned to the host.
-#include <gtest/gtest.h>
 
 #include <cinttypes>
 #include <cstdio>
-#include <cstring>
-#include <fstream>
-#include <string>
 
 #include "sim/testing/test_device.hpp"
 

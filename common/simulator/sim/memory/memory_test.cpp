@@ -3,8 +3,6 @@
 
 #include <gtest/gtest.h>
 
-#include <vector>
-
 #include "sim/footprint.hpp"
 
 namespace course::sim {

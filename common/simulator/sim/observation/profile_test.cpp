@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: MIT
 // A profile divides a launch's counters among the source lines, and each count belongs to exactly one line.
-#include <gtest/gtest.h>
 
 #include <map>
 #include <nlohmann/json.hpp>

@@ -4,9 +4,6 @@
 #include <gtest/gtest.h>
 
 #include <nlohmann/json.hpp>
-#include <string>
-
-#include "sim/types.hpp"
 
 namespace course::sim {
 namespace {

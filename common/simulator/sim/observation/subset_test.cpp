@@ -4,8 +4,6 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
-#include <string>
-#include <vector>
 
 #include "ptx/parser/parser.hpp"
 #include "sim/decode/complete.hpp"

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: MIT
 // A trace reports what the arrays contain after each step, which thread wrote each element, and from which
 // elements.
-#include <gtest/gtest.h>
 
 #include <nlohmann/json.hpp>
 

@@ -1,9 +1,5 @@
 // SPDX-License-Identifier: MIT
 // Values that an H100 computed with its approximate instructions.
-#include <gtest/gtest.h>
-
-#include <cstdint>
-#include <string>
 
 #include "sim/testing/test_device.hpp"
 

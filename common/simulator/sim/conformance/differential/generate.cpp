@@ -7,7 +7,6 @@
 
 #include "base/rng.hpp"
 #include "sim/conformance/format.hpp"
-#include "sim/conformance/operation.hpp"
 
 namespace course::sim::differential {
 namespace {

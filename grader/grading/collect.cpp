@@ -236,10 +236,8 @@ class Collector {
     for (const lab::Metric metric : lab::kAllMetrics) {
       const std::optional<double> value = measure(metric, report.totals, ideal, report.traffic);
       if (!value) continue;
-      const auto [entry, is_new] = evidence_.metrics.try_emplace(metric, *value);
-      if (is_new) continue;
-      entry->second =
-          lab::at_least(metric) ? std::min(entry->second, *value) : std::max(entry->second, *value);
+      double& worst = evidence_.metrics.try_emplace(metric, *value).first->second;
+      worst = lab::at_least(metric) ? std::min(worst, *value) : std::max(worst, *value);
     }
   }
 

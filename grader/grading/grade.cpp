@@ -175,12 +175,11 @@ class Grading {
       if (unit.broken.empty()) timed.push_back(&unit);
     for (int round = 0; round < rounds; ++round) time_round(timed, round, rounds);
     // Near a tier's limit chance would decide, so run three times as many rounds.
-    constexpr int kMore = 3;
     std::erase_if(timed, [](const Unit* unit) {
       return std::ranges::none_of(unit->evidence.timings,
                                   [&](const Timing& timing) { return near_a_tier(*unit->task, timing); });
     });
-    for (int round = rounds; round < kMore * rounds; ++round) time_round(timed, round, rounds);
+    for (int round = rounds; round < 3 * rounds; ++round) time_round(timed, round, rounds);
     baselines_.keep();
   }
 
@@ -207,25 +206,21 @@ class Grading {
     if (ending_.valid()) ending_.wait();
   }
 
-  // Times the baselines until there are `runs` times of each.
+  // Times the baselines until there are `runs` times of each; else takes the recorded times of the modelled
+  // computer, or those of the class.
   void time_baselines(Unit& unit, int runs) {
     for (Timing& timing : unit.evidence.timings) {
       const auto c = std::ranges::find(unit.plan.cases, timing.case_name, &lab::Case::name);
       if (c == unit.plan.cases.end()) continue;
       progress_.step(fmt::format("{} {}: CPU baselines", unit.context.lab, c->name));
-      fill_baseline(timing, unit, *c, runs);
+      if (const auto* recorded = recorded_cpu_time(*unit.problem, *unit.task, *c, unit.context.device)) {
+        timing.cpu_us = recorded->us;
+        continue;
+      }
+      const std::vector<double> us = baseline_of(unit, *c, runs);
+      timing.cpu_us = lowest(us);
+      timing.baseline_runs = static_cast<int>(us.size());
     }
-  }
-
-  // With the recorded times of the modelled computer, those of the class, or times of this CPU.
-  void fill_baseline(Timing& timing, const Unit& unit, const lab::Case& c, int runs) {
-    if (const auto* recorded = recorded_cpu_time(*unit.problem, *unit.task, c, unit.context.device)) {
-      timing.cpu_us = recorded->us;
-      return;
-    }
-    const std::vector<double> us = baseline_of(unit, c, runs);
-    timing.cpu_us = lowest(us);
-    timing.baseline_runs = static_cast<int>(us.size());
   }
 
   std::vector<double> baseline_of(const Unit& unit, const lab::Case& c, int runs) {

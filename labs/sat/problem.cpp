@@ -223,8 +223,7 @@ std::optional<WrongStore> wrong_turn(const Case& c, const TracedRun& run) {
                                  "column {}, in rows of {}",
                                  table, i, row, column, column, row, h));
   };
-  const auto target = [](const TracedStore& in_tile) {
-    const std::string& table = in_tile.from[0].first;
+  const auto target = [](const std::string& table) {
     return table == "d_out" ? "d_scratch" : table == "d_scratch" ? "d_out" : "";
   };
   std::map<std::tuple<std::uint32_t, std::uint64_t, std::string, std::uint64_t>, const TracedStore*> tiles;
@@ -234,15 +233,16 @@ std::optional<WrongStore> wrong_turn(const Case& c, const TracedRun& run) {
     if (!store.array.starts_with("d_"))
       tiles[{store.launch, store.block, store.array, store.element}] = &store;
     const auto tile = tiles.find({store.launch, store.block, store.from[0].first, store.from[0].second});
-    if (tile == tiles.end() || store.array != target(*tile->second)) continue;
+    if (tile == tiles.end() || store.array != target(tile->second->from[0].first)) continue;
     moved.insert(tile->second);
     if (auto [to, why] = turned(*tile->second); to != store.element) return WrongStore{&store, to, why, true};
   }
   for (const auto& [place, store] : tiles)
-    if (run.fault.empty() && !moved.contains(store) && run.reaches(target(*store), store->launch)) {
+    if (store->launch + (run.fault.empty() ? 0 : 1) < run.n_launches && !moved.contains(store) &&
+        run.reaches(target(store->from[0].first), store->launch)) {
       const auto [to, why] = turned(*store);
       return WrongStore{store, store->value,
-                        fmt::format("{}: no thread stores it in {}[{}]", why, target(*store), to)};
+                        fmt::format("{}: no thread stores {}[{}]", why, target(store->from[0].first), to)};
     }
   return {};
 }

@@ -239,6 +239,8 @@ TEST(WrongStores, AreSumsAtAnothersPlaceInTheTurnedTable) {
   EXPECT_EQ(wrong_in(t, "rows_columns", run), "none");
   run.fault = "a fault of the launch";
   EXPECT_EQ(moves(1, 7), "none") << "others may follow";
+  run.n_launches = 3;
+  EXPECT_EQ(wrong_in(t, "transpose", run), "s_tile[2] 2") << "not in a later launch";
   EXPECT_EQ(moves(2, 600), "d_scratch[600] 14");
   t.c.op = static_cast<std::uint32_t>(Corner::lower_left);
   EXPECT_EQ(wrong_in(t, "transpose", run), "d_scratch[0] 6");

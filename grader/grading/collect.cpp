@@ -61,9 +61,10 @@ std::string launches_in(std::string_view sim_report, std::uint64_t n, const lab:
   }
   if (all.empty() || all.size() > kMost) return "";
   return fmt::format("launched for n = {}: {}{}", n, fmt::join(all, ", "),
-                     most_threads < mismatch.n_total ? ". Is there a thread for each element?"
-                     : lacks_a_block                 ? ". Is there a block for each element?"
-                                                     : "");
+                     n == 0                            ? ". Is the result stored if there are no items?"
+                     : most_threads < mismatch.n_total ? ". Is there a thread for each element?"
+                     : lacks_a_block                   ? ". Is there a block for each element?"
+                                                       : "");
 }
 
 using lab::Verdict;

@@ -232,9 +232,8 @@ class Grading {
   }
 
   static bool near_a_tier(const lab::Task& task, const Timing& timing) {
-    constexpr double kNear = 0.05;
     return std::ranges::any_of(task.speedup, [&](const lab::SpeedupTier& tier) {
-      return std::abs(timing.speedup() / tier.speedup - 1) < kNear;
+      return std::abs(timing.speedup() / tier.speedup - 1) < 0.05;
     });
   }
 

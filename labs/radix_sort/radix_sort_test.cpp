@@ -161,6 +161,17 @@ TEST(Check, NamesTheLikelyReason) {
   EXPECT_TRUE(says(t, "the output does not hold the keys of the input"));
 }
 
+TEST(Check, NamesBitsFromZeroOnce) {
+  Tried t = tried("tile_sort", "keys_u32_n2500_random_bits5to13");
+  auto out = t.output<std::uint32_t>();
+  std::ranges::copy(t.input<std::uint32_t>(), out.begin());
+  for (auto tile = out.begin(); tile != out.end(); tile += std::min<std::ptrdiff_t>(kTile, out.end() - tile))
+    std::stable_sort(tile, tile + std::min<std::ptrdiff_t>(kTile, out.end() - tile),
+                     [](auto a, auto b) { return a % 256 < b % 256; });
+  EXPECT_TRUE(says(t, "by bits 0 to 7: the first digit begins at begin_bit = 5"));
+  EXPECT_EQ(std::ranges::count(t.check()->causes, "bits_from_0 8", &lab::Cause::rule), 1);
+}
+
 constexpr auto kExample = "keys_u32_n8_example_bits0to3";  // 3 1 7 0 4 1 6 3
 constexpr auto kMoves = "thread 1 of block 0 writes d_keys_out, element 0 of 8";
 

@@ -8,6 +8,7 @@
 #include <bit>
 #include <cstdint>
 #include <functional>
+#include <set>
 #include <span>
 #include <string>
 #include <utility>
@@ -178,7 +179,7 @@ class Suspects {
                       "there keep their order",
                       right_.begin_bit, static_cast<int>(right_.end_bit) - 1));
       const unsigned n_bits = right_.end_bit - right_.begin_bit;
-      for (const unsigned end : {n_bits, std::min<unsigned>((n_bits + 7) / 8 * 8, 8 * sizeof(Bits))})
+      for (const unsigned end : std::set{n_bits, std::min<unsigned>((n_bits + 7) / 8 * 8, 8 * sizeof(Bits))})
         if (right_.begin_bit != 0)
           add_with(
               fmt::format("bits_from_0 {}", end), [end](auto& o) { o.begin_bit = 0, o.end_bit = end; },

@@ -38,7 +38,6 @@ bool lacks_stores(const lab::Failure& failure) {
 // there are many. No launch may have a thread for each of the output's elements; or one has just as many
 // blocks as elements are right before the first wrong one.
 std::string launches_in(std::string_view sim_report, std::uint64_t n, const lab::Mismatch& mismatch) {
-  constexpr std::size_t kMost = 4;
   const Json root = Json::parse(sim_report, nullptr, /*allow_exceptions=*/false);
   std::vector<std::string> all;
   std::uint64_t most_threads = 0;
@@ -59,7 +58,7 @@ std::string launches_in(std::string_view sim_report, std::uint64_t n, const lab:
     most_threads = std::max(most_threads, threads);
     if (std::ranges::find(all, text + ">>>") == all.end()) all.push_back(text + ">>>");
   }
-  if (all.empty() || all.size() > kMost) return "";
+  if (all.empty() || all.size() > 4) return "";
   return fmt::format("launched for n = {}: {}{}", n, fmt::join(all, ", "),
                      n == 0                            ? ". Is the result stored if there are no items?"
                      : most_threads < mismatch.n_total ? ". Is there a thread for each element?"

@@ -193,6 +193,12 @@ TEST(WrongStores, AreFoundInTheKeysOfAPassBeforeTheFlagsOfTheNext) {
   EXPECT_EQ(wrong_in(t, "split", run), "d_keys_out[1] 4");
 }
 
+TEST(WrongStores, AreNotLookedForIfPassesAlternateOtherwise) {
+  Tried t = tried("split", kExample);  // the first of three passes stores to d_keys_out
+  const lab::TracedRun run{{{"spare.d_keys", 0, 0}, {"d_e", 0, 1, 0, 1}, {"d_keys_out", 0, 0, 0, 1}}, 2};
+  EXPECT_EQ(wrong_in(t, "split", run), "none");
+}
+
 TEST(WrongStores, AreFoundInStartsOfDigits) {
   Tried t = tried("onesweep", kExample);
   lab::TracedRun run{{{"d_counts", 2, 3}, {"d_counts", 4, 5}, {"d_counts", 9, 1}}, 1, kMoves};

@@ -32,8 +32,11 @@ class Stores {
     const unsigned digit = rung_ == Rung::split || is_tile ? 1 : 8;
     const unsigned n_passes = (order_.end_bit - order_.begin_bit + digit - 1) / digit;
     for (unsigned pass = 0; launch_ < run_.n_launches && pass < n_passes; launch_ += is_tile ? 0 : 1) {
-      const char* const to = (n_passes - pass) % 2 == 1 ? "d_keys_out" : "spare.d_keys";
+      const std::array targets{"spare.d_keys", "d_keys_out"};
+      const char* const to = targets[(n_passes - pass) % 2];
       const bool moves = run_.reaches(to, launch_);
+      // Otherwise it is not known which pass this is.
+      if (!moves && run_.reaches(targets[(n_passes - pass + 1) % 2], launch_)) return {};
       first_bit_ = order_.begin_bit + pass * digit;
       n_bits_ = std::min(digit, order_.end_bit - first_bit_);
       auto wrong = !moves                    ? std::nullopt

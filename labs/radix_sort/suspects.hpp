@@ -131,8 +131,7 @@ class Suspects {
         : rung_ == Rung::tile_sort ? "sort each tile as a whole"
                                    : "a key's place depends on the counts of all tiles";
     // After a wrong merge, too, the last few keys can stand as they did.
-    const std::uint64_t telling = is_merge(rung_) ? 8 : 1;
-    for (std::uint64_t run = 256; run + telling <= n; run *= 2) {
+    for (std::uint64_t run = 256; run + (is_merge(rung_) ? 8 : 1) <= n; run *= 2) {
       if (rung_ == Rung::tile_sort && run == kTile) continue;
       all.push_back({fmt::format("sorted_runs {}", run),
                      [right, run](std::vector<Bits>& keys) { sort_runs_by(keys, right, run); },

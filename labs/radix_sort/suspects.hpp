@@ -38,18 +38,14 @@ struct Suspect {
 };
 
 template <typename Bits>
-void stable_sort_by(std::vector<Bits>& keys, const Order<Bits>& order) {
-  std::ranges::stable_sort(keys, {}, [&](Bits key) { return order.rank(key); });
+void stable_sort_by(auto&& keys, const Order<Bits>& order) {
+  std::ranges::stable_sort(keys, [&](Bits a, Bits b) { return order.rank(a) < order.rank(b); });
 }
 
 template <typename Bits>
 void sort_runs_by(std::vector<Bits>& keys, const Order<Bits>& order, std::uint64_t length) {
   for_tiles(
-      std::span(keys),
-      [&](std::span<Bits> run) {
-        std::ranges::stable_sort(run, {}, [&](Bits key) { return order.rank(key); });
-      },
-      length);
+      std::span(keys), [&](std::span<Bits> run) { stable_sort_by(run, order); }, length);
 }
 
 // The stages of task merge. Without the flip, the second run of a pair is not read backwards. `without`: the

@@ -100,7 +100,8 @@ std::string never_written(const Wrong& w) {
 // Pieces at a regular distance are right, and what is between them was never written.
 std::string written_in_pieces(const Wrong& w) {
   const std::uint64_t n = w.got.size() / bytes_of(w.dtype), piece = w.indices.front();
-  const auto end = std::ranges::adjacent_find(w.indices, [](auto i, auto j) { return j != i + 1; });
+  const auto end =
+      std::adjacent_find(w.indices.begin(), w.indices.end(), [](auto i, auto j) { return j != i + 1; });
   if (piece == 0 || end == w.indices.end() || never_written(w).empty()) return "";
   std::vector<std::uint64_t> between;
   for (std::uint64_t i = 0; i < n; ++i)

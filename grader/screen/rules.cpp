@@ -192,7 +192,8 @@ bool is_allowed(std::string_view name) {
   return (name.ends_with('f') || name.ends_with('l')) && in(math, name.substr(0, name.size() - 1));
 }
 
-// A mangled name starts with its kind (_ZTV: virtual table, …). Returns what follows: the scope and the name.
+// A mangled name starts with its kind (_ZTVN: virtual table of a nested name, …). Returns what follows,
+// without const and volatile: the scope and the name; "" if the name is not mangled.
 std::string_view scope_of(std::string_view name) {
   for (const std::string_view kind :
        {"_ZGVZN", "_ZGVN", "_ZZN", "_ZTIN", "_ZTSN", "_ZTVN", "_ZTTN", "_ZN", "_Z"}) {

@@ -165,18 +165,19 @@ Status counts_first(const Job<Bits, Value>& job) {
 //   (lanes_of_byte), because rung 7's accesses to shared memory would be the next limiter.
 // - As soon as its rank is known, a key goes to its position in shared memory, which the counters no longer
 //   share. Ranks need no registers, and values, in their own memory, need no two barriers.
-// - Full tiles, all but the last one, need no bounds checks; digits of unsigned and signed keys need no
-//   flips.
+// - Full tiles, all but the last one, need no bounds checks; digits of unsigned and signed keys need one XOR
+//   with a constant instead of flips by the sign.
 // - A tile whose keys all have the same digit is in order already, so it is not ranked.
-// - In the look-back a thread reads 4 tiles at once. Tile 0 finds where each digit begins and adds it for all
-//   tiles, so no kernel is needed for the starts.
+// - In the look-back a thread reads up to 4 tiles at once. Tile 0 finds where each digit begins and adds it
+//   for all tiles, so no kernel is needed for the starts.
 // - A short array has smaller tiles: as many rows for each thread as leave a tile for every multiprocessor.
-// - Every kernel starts while the one before it ends (programmatic dependent launch): its blocks clear their
-//   counters, or count keys, and then wait for the results.
-// - The counting kernel loads 16 bytes per lane and has one copy of its counters per lane. It finds a counter
-//   with two instructions. Before, they were more per digit, and the profiler named their number as the
-//   limiter.
-// - One block sorts a short array in one launch (k08_one_block). No bits are sorted by copying (k08_copy).
+// - Every kernel but the first starts while the one before it ends (programmatic dependent launch): its
+//   blocks clear their counters, or count keys, and then wait for the results.
+// - The counting kernel loads 16 bytes per lane and has one copy of its counters per lane (64-bit keys: per
+//   two lanes). It finds a counter with two instructions. Before, they were more per digit, and the profiler
+//   named their number as the limiter.
+// - One block sorts a short array in one launch (k08_one_block). If no bits are to be sorted, the items are
+//   copied (k08_copy).
 // Why: rung 7 issues fewer instructions per key than CUB's kernel, but its schedulers have no eligible warp
 // in most cycles.
 // Predicted (state_of_the_art, against counts_first, 2^28 items): no prediction. Measured: 1.8× (H200,
@@ -261,8 +262,8 @@ inline constexpr unsigned kTilesAtOnce = 4, kManyTiles = 1024;
 inline constexpr std::uint32_t kPlacesFrom = 1u << 16;
 inline constexpr std::uint64_t kMaxPlacedKeys = (std::uint64_t{1} << 32) - kPlacesFrom - 1;
 
-// Like look_back, but it reads the words of `at_once` tiles (1 … kTilesAtOnce) at once: the output position of
-// the tile's first key of the digit. Publishes nothing. `tile` > 0.
+// Like look_back, but it reads the words of `at_once` tiles (1 … kTilesAtOnce) at once: the output position
+// of the tile's first key of the digit. Publishes nothing. `tile` > 0.
 __device__ std::uint32_t keys_before(const std::uint32_t* d_words, unsigned tile, unsigned at_once) {
   const unsigned digit = threadIdx.x;
   std::uint32_t before = 0;

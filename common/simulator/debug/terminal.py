@@ -24,8 +24,8 @@ forwards                       backwards
 stops
   break [FILE:]LINE [if COND]    at a line, if COND holds in some lane
   break FUNCTION [if COND]       at the first line of a function or kernel
-  watch EXPR                     when this value changes: memory, whoever writes
-                                 it, or a variable of the current thread
+  watch EXPR                     when this value in shared or global memory
+                                 changes, whoever writes it
   delete N                       removes a breakpoint or watch; info breakpoints
   findings on|off                at a checker's finding (on)
   wrong                          at the store that made a lab's output wrong

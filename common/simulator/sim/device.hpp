@@ -125,8 +125,8 @@ class Device {
   // What launch() would refuse without running the kernel, because its configuration or its code does not
   // suit the device. Does not depend on anything that kernels have done.
   LaunchResult check(const LaunchRequest& request);
-  // Synchronous: when this returns, the kernel has ended, or a fault has ended it, which the result reports.
-  // Then the kernels run that its threads have launched.
+  // Synchronous: when this returns, the kernel has ended, and so have the kernels that its threads launched,
+  // which run after it. The result says if it was refused, or if a fault ended it.
   LaunchResult launch(const LaunchRequest& request);
   // What the launch uses outside of the subset that every observer follows (observation/subset.hpp), first
   // what matters most; "" if nothing. Labs refuse such a launch.

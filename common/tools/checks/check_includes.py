@@ -38,7 +38,8 @@ ALLOWED = {
     "solutions/device": ["lab", "base"],  # pieces of kernels that the top rungs share
     "solutions/{lab}": ["solutions/device", "labs/{lab}", "lab", "base"],
     "solutions/peers/{lab}": ["bench", "labs/{lab}", "lab", "base"],
-    # Submissions that the grader is tested with stand where a student's file would.
+    # Submissions that the grader is tested with. They are compiled in place of a student's file, but mutants are
+    # changed solutions, and hostile ones speak the protocol.
     "grader/mutants/{lab}": ["solutions/{lab}", "solutions/device", "labs/{lab}", "lab", "base"],
     "grader/hostile/{lab}": ["grader/hostile/common", "protocol", "labs/{lab}", "lab", "base"],
     # "remote": its submission for several devices, to be tested with.

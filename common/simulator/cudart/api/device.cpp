@@ -48,7 +48,8 @@ void reset(Context& context) {
   runtime().registry().forget_device(context);
 }
 
-// Whether kernels of the device may access the memory of others.
+// Whether kernels of the device may access the memory of others. Found out by setting an empty list, which
+// each launch replaces.
 Status may_share(Context& context) {
   const std::lock_guard guard(context.lock);
   const auto set = context.device().set_other_memory({});

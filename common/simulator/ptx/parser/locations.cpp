@@ -55,8 +55,8 @@ std::int32_t LocationTable::call_site(const Key& position) {
   return index;
 }
 
-// Returns a location further up the chain with the same function and position, if there is one: the same
-// location after recursion that was inlined. Else returns `key`.
+// Returns a location further up the chain with the same function, position and call site, if there is one:
+// the same location after recursion that was inlined. Else returns `key`.
 LocationTable::Key LocationTable::without_repetition(const Key& key, const Key& site) const {
   for (std::int32_t i = key.inlined_at; i >= 0;) {
     const Key& outer = keys_[static_cast<std::size_t>(i)];

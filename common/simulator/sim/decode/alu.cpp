@@ -217,8 +217,8 @@ std::pair<std::uint32_t, std::uint32_t> Decoder::halves(const Operand& operand) 
 }
 
 // Compares operands 1 and 2 and returns the slots of the predicates: one, or two for pairs of halves. With a
-// Boolean operation they are combined with operand 3, and `opposite` gets the negated comparison combined
-// with it.
+// Boolean operation they are combined with operand 3. If `wants_opposite`, `opposite` gets the negation of
+// the first comparison, combined in the same way.
 std::vector<std::uint32_t> Decoder::compared(const Instruction& i, bool has_result_type, bool wants_opposite,
                                              std::uint32_t* opposite) {
   Comparison c = comparison_of(i, has_result_type);

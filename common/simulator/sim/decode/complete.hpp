@@ -18,7 +18,8 @@ namespace course::sim {
 std::string_view left_out(const ptx::Instruction& instruction, const OpTable& table);
 
 // The instructions that are decoded by functions and not by one row of the op table, with the modifiers
-// besides types that these functions take into account.
+// besides types that these functions take into account, or that change nothing that is modelled (cache
+// hints).
 const std::map<std::string_view, std::vector<std::string>>& decoded_words();
 
 }  // namespace course::sim

@@ -100,7 +100,7 @@ __global__ void hash_insert(const int* keys, unsigned* slots, unsigned mask, uns
   }
 }
 
-// In a table that has as many numbers as slots, so that most chains are short.
+// The table is an array of random numbers. Those divisible by 4 are empty slots, so most chains are short.
 __global__ void hash_look_up(const int* keys, const unsigned* slots, int* out, unsigned mask, unsigned n) {
   const unsigned i = thread_number();
   if (i >= n) return;

@@ -165,7 +165,7 @@ KERNEL(barrier_in_uniform_branch) {
   out[blockIdx.x * 64 + threadIdx.x] = value;
 }
 
-// One thread of a warp arrives late at the barrier, because it waited for a lock first.
+// The threads of a warp reach the barrier one after another, because each waits for a lock first.
 // EXPECT nothing
 // LAUNCH 1 64
 KERNEL(late_at_the_barrier) {

@@ -230,7 +230,7 @@ void Racecheck::note_load(CurrentAccess& h, std::uint32_t lanes) {
   if (unseen_.empty()) return;
   const bool takes = may_be_old(h.op);
   ++n_instructions_;
-  // If one lane must see the new value, all lanes of the instruction must.
+  // If one lane must see the new value of a word, all lanes of the instruction that read this word must.
   for (std::uint32_t m = lanes; m != 0; m &= m - 1) {
     const int lane = std::countr_zero(m);
     for_unseen(h.a.at(lane), h.a.bytes, [&](auto it) {

@@ -503,8 +503,7 @@ class Racecheck final : public KernelChecker {
 
   // --- messages: words.cpp
   enum class Hazard : std::uint8_t { read_write, write_write, same_value, stale, missed, lost, maybe_lost };
-  // Lane `lane` of the current access conflicts with lane `other` of record `id`. `old_writes`: the earlier
-  // access is a write.
+  // Whether the op is a line of the toolkit's headers.
   bool is_systems(const MicroOp& op);
   struct Side {
     const MicroOp* op;
@@ -517,6 +516,8 @@ class Racecheck final : public KernelChecker {
   bool counts_again(std::uint64_t key);
   static std::uint64_t pair_of(Hazard hazard, std::uint32_t one, std::uint32_t other);
   void explain_by_several(std::uint32_t write);
+  // Lane `lane` of the current access conflicts with lane `other` of record `id`. `old_writes`: the earlier
+  // access is a write.
   void report(CurrentAccess& h, int lane, std::uint64_t offset, RecordId id, std::uint32_t other,
               bool old_writes);
   void report_stale(const CurrentAccess& h, int lane, std::uint64_t offset, RecordId writer,

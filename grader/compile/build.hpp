@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT
 // Builds the runners of labs: students' files one by one in a sandbox (compile_file.hpp), the course's own
 // solutions with ninja. A lab that does not compile does not affect the others.
+// Reading order: build.cpp; compile_file.hpp (the stages and the sandbox); recipe.hpp (the commands);
+// diagnostics.hpp (messages); run_folder.hpp. session_runner.hpp runs what was built.
 #pragma once
 
 #include <map>

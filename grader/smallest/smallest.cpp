@@ -76,6 +76,8 @@ bool can_be_smaller(Verdict verdict) {
   return verdict == Verdict::wrong_answer || verdict == Verdict::crash || verdict == Verdict::time_limit;
 }
 
+// Four steps: the first derived case that fails; the other operators and types with as many items; the
+// simplest one that fails; one run for the outputs and one for the trace.
 std::optional<SmallestFailure> find_smallest(const lab::Problem& problem, const lab::Task& task,
                                              const Case& like, CaseRunner& runner,
                                              const SmallestLimits& limits,

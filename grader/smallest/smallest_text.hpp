@@ -9,10 +9,10 @@
 
 namespace course::grader {
 
-// For a terminal of 80 columns. `flags`: further words of the commands, such as "--solutions"; may be "".
-// `max_lines`: 0 for all that is known; else a table of at most six rows, fewer if lines are short, and one
-// command. `known`: the cause that stands above it; "": what the small input shows of its cause is shown,
-// too.
+// For a terminal of 80 columns, in one of two forms. Whole (`max_lines` is 0): table, reasons, commands.
+// Short, under a message of the grader: reasons, a table of at most six rows, fewer if lines are short, and
+// one command. `known`: the cause that the message has given, which is not repeated; "" if none. `flags`:
+// further words of the commands, such as "--solutions"; may be "".
 std::string smallest_text(const lab::Problem& problem, const lab::Task& task, const SmallestFailure& found,
                           const std::string& flags, std::size_t max_lines = 0, const std::string& known = "");
 

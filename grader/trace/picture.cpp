@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: MIT
+// Reading order: trace_svg and step_picture at the end; strips_of (what is drawn); draw (where); boxes and
+// arrows_into.
 #include "trace/picture.hpp"
 
 #include <fmt/format.h>

@@ -25,7 +25,8 @@ class Stores {
          const lab::TracedRun& run)
       : rung_(rung), order_(order), keys_(keys.begin(), keys.end()), run_(run) {}
 
-  // The first wrong one, launch for launch.
+  // The first wrong one. Goes through the launches in order and sorts along: for each pass the helper array of
+  // the task, then the ranks, then the keys. Ends if it is not known which pass a launch is.
   std::optional<WrongStore> first_wrong() {
     if (is_merge(rung_) || rung_ == Rung::any_key || keys_.empty()) return {};
     const bool is_tile = rung_ == Rung::tile_sort;  // one launch makes all passes

@@ -11,6 +11,9 @@
 // lanes keep the natural order if another one could change the counters.
 // If the blocks may wait for each other, only a few of them are resident in an order of the seed: a GPU
 // guarantees no more. A launch that hangs for this reason alone is ended with the reason (await_the_rest).
+// Reading order: run_grid at the end (host threads, the order of blocks); HostThread::run_blocks (one turn
+// after the other); wanted and next_turn (how many blocks, how long a turn); is_stuck, throw_hang and
+// await_the_rest (launches that do not end).
 #include "sim/grid/grid.hpp"
 
 #include <fmt/format.h>
@@ -511,7 +514,7 @@ class HostThread {
   std::uint64_t next_ = 0, end_ = 0;  // the rest of the chunk
   std::deque<std::unique_ptr<Block>> resident_;
   std::vector<std::unique_ptr<Block>> spare_;
-  bool crowded_ = false;
+  bool crowded_ = false;  // all resident blocks may be waiting: one more may start
   Turn usual_turn_{kBlockTurn, kWarpSlice};
   bool interleaved_ = false;
   Rng dice_;                                // of the schedule's seed, so the same in every run

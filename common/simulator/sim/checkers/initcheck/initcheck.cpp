@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: MIT
+// Reading order: access (a load finds unwritten bits: begin_to_follow); before (each later op: where the
+// followed bits go); fate_of (dropped, passed, copied, used); report.
 #include "sim/checkers/initcheck/initcheck.hpp"
 
 #include <fmt/format.h>

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: MIT
+// Reading order: access; look; one_word_each or by_lane; cell; check; ordered.
 #include "sim/checkers/racecheck/racecheck.hpp"
 
 #include <algorithm>

@@ -46,7 +46,7 @@
 //
 // Reading order: records.hpp; racecheck.hpp; racecheck.cpp for accesses; lines.cpp for whole lines; runs.cpp
 // for adjacent lanes; sync.cpp and locks.hpp for what orders accesses; old_values.cpp; lost_updates.cpp;
-// async.cpp; words.cpp.
+// async.cpp; words.cpp. In this file: the state, then the functions by the file that defines them.
 // Source: Flanagan, Freund, "FastTrack", PLDI 2009; NVIDIA, "PTX ISA" 9.0, chapter 8, "Memory Consistency
 // Model".
 #pragma once

@@ -169,7 +169,7 @@ TEST(Check, NamesBitsFromZeroOnce) {
     std::stable_sort(tile, tile + std::min<std::ptrdiff_t>(kTile, out.end() - tile),
                      [](auto a, auto b) { return a % 256 < b % 256; });
   EXPECT_TRUE(says(t, "by bits 0 to 7: the first digit begins at begin_bit = 5"));
-  EXPECT_EQ(std::ranges::count(t.check()->causes, "bits_from_0 8", &lab::Cause::rule), 1);
+  EXPECT_EQ(std::ranges::count(t.check()->causes, "from_0", &lab::Cause::rule), 1);
 }
 
 constexpr auto kExample = "keys_u32_n8_example_bits0to3";  // 3 1 7 0 4 1 6 3

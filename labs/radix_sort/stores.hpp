@@ -25,8 +25,8 @@ class Stores {
          const lab::TracedRun& run)
       : rung_(rung), order_(order), keys_(keys.begin(), keys.end()), run_(run) {}
 
-  // The first wrong one. Goes through the launches in order and sorts along: for each pass the helper array of
-  // the task, then the ranks, then the keys. Ends if it is not known which pass a launch is.
+  // The first wrong one. Goes through the launches in order and sorts along: for each pass the helper array
+  // of the task, then the ranks, then the keys. Ends if it is not known which pass a launch is.
   std::optional<WrongStore> first_wrong() {
     if (is_merge(rung_) || rung_ == Rung::any_key || keys_.empty()) return {};
     const bool is_tile = rung_ == Rung::tile_sort;  // one launch makes all passes
@@ -156,8 +156,8 @@ class Stores {
       if (!others.contains(key.first)) return found;
     return {};
   }
-  // How many keys of a tile belong before item i: with a smaller digit, and with the same; and how many of the
-  // former stand from the beginning of its warp on. Positions past n have the largest digit.
+  // How many keys of a tile belong before item i: with a smaller digit, and with the same; and how many of
+  // the former stand from the beginning of its warp on. Positions past n have the largest digit.
   std::array<std::uint64_t, 3> before(std::uint64_t first, std::uint64_t i, std::uint64_t tile,
                                       std::uint64_t warp) const {
     const auto digit_at = [&](std::uint64_t k) {

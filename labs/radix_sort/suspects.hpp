@@ -177,7 +177,8 @@ class Suspects {
       for (const unsigned end : std::set{n_bits, std::min<unsigned>((n_bits + 7) / 8 * 8, 8 * sizeof(Bits))})
         if (right_.begin_bit != 0)
           add_with(
-              fmt::format("bits_from_0 {}", end), [end](auto& o) { o.begin_bit = 0, o.end_bit = end; },
+              end == n_bits ? "from_0" : "from_0 rounded",
+              [end](auto& o) { o.begin_bit = 0, o.end_bit = end; },
               fmt::format("this is in order by bits 0 to {}: the first digit begins at begin_bit = {}",
                           end - 1, right_.begin_bit));
       if (right_.begin_bit != 0)

@@ -71,9 +71,9 @@ struct Output {
   }
 };
 
-// From what a piece of a row goes on: from nothing, from the total of the piece before it alone, from the right
-// sum without that total or with its own; or each of its items from the result at the same place of the piece
-// before it.
+// From what a piece of a row goes on: from nothing, from the total of the piece before it alone, from the
+// right sum without that total or with its own; or each of its items from the result at the same place of the
+// piece before it.
 enum class Carry { none, total, late, with_own, of_place };
 
 template <typename T>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // What happens where control does not simply fall through or branch: barriers, calls, returns, exits, jump
-// tables. Called by the run loop; the same for every instruction set of the host. Also source positions of ops
-// as text (places_of … file_and_line), and where the threads of a block wait (describe_waits).
+// tables. Called by the run loop; the same for every instruction set of the host. Also source positions of
+// ops as text (places_of … file_and_line), and where the threads of a block wait (describe_waits).
 #pragma once
 
 #include <bit>

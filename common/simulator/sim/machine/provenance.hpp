@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 // Derives from a function's code where the addresses and values of its accesses come from. Follows the
 // kernel's pointer parameters through registers, and finds loads whose value a compare-and-swap checks.
-// For messages: pointers_behind, describe_index, describe_stray_index. For bounds: shared_arrays. For the race
-// checker: loads_before_swaps, swaps_of, atomics_that_only_read. For the decoder: mark_harmless_looks.
+// For messages: pointers_behind, describe_index, describe_stray_index. For bounds: shared_arrays. For the
+// race checker: loads_before_swaps, swaps_of, atomics_that_only_read. For the decoder: mark_harmless_looks.
 #pragma once
 
 #include <cstdint>

@@ -226,7 +226,7 @@ TEST(Check, TellsRowsThatWereReadFromWrongStarts) {
   }
 }
 
-// Of a turned table whose rows are as long as the image's; then of one whose second sum nobody takes.
+// First the turned table has rows as long as those of the image; then no thread stores its second sum.
 TEST(WrongStores, AreSumsAtAnothersPlaceInTheTurnedTable) {
   Tried t = tried("transpose", "top_left_i32_300x7_random");
   lab::TracedRun run{{}, 2};

@@ -191,7 +191,7 @@ Status counts_first(const Job<Bits, Value>& job) {
 // Source: Adinets and Merrill 2022, except for the second reading.
 
 // The shape of a tile, and how many blocks a multiprocessor holds at least. Rows are read `batch` at a time.
-// Long arrays of pairs can have large tiles: then a tile has about 80 neighbours for each digit instead of 44
+// Long arrays of pairs can have large tiles: then a tile has about 80 neighbours for each digit instead of 45
 // (54 instead of 24, with 64-bit keys), which reach the memory in longer pieces. On short arrays too few
 // blocks would have work. Large tiles of 32-bit keys are faster on an H100 and slower on an H200, whose
 // memory is faster; takes_large_tiles tells them apart.

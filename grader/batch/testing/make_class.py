@@ -31,7 +31,8 @@ import names
 LAB = "reduction"
 NAMES = [  # of which some number of students each have a variation
     *(
-        "ada lovelace|Grace Hopper|Łukasz Żółć|李小龍|محمد الخوارزمي|O'Neill; rm -rf ~|<script>alert(1)<!--|"
+        "ada lovelace|Grace Hopper|Łukasz Żółć|李小龍|محمد الخوارزمي|O'Neill; rm -rf ~|"
+        "<script>alert(1)<!--|"
         "\x1b[31mred\x1b[0m|=1+1|-rf|..name|tab\there|line\nbreak|back\\slash|\u202eesrever|e\u0301 nfd|"
         'é nfc|%s%n{}|$(reboot)|quote"quote|emoji 🦆|CON|plain'
     ).split("|"),

@@ -351,7 +351,7 @@ TEST(Session, SaysWhatIsNotImplemented) {
 }
 
 TEST(Session, TellsCudaErrorsApart) {
-  const std::pair<const char*, Verdict> kCodes[] = {
+  const std::pair<const char*, Verdict> codes[] = {
       {"700", Verdict::wrong_answer},                                 // illegal address
       {"716", Verdict::wrong_answer},                                 // misaligned address
       {"9", Verdict::wrong_answer},                                   // invalid configuration
@@ -360,7 +360,7 @@ TEST(Session, TellsCudaErrorsApart) {
       {"2", Verdict::memory_limit},   {"98", Verdict::wrong_answer},  // cudaLaunchKernel(nullptr, ...)
       {"209", Verdict::wrong_answer},                                 // no code for this device
   };
-  for (const auto& [code, verdict] : kCodes) {
+  for (const auto& [code, verdict] : codes) {
     SessionOptions options = options_for("cuda_error");
     options.launcher.insert(options.launcher.begin() + 1, std::string("EVIL_CODE=") + code);
     Session session(options);
@@ -513,11 +513,11 @@ TEST(SessionOnGpu, ChecksEveryTimedRun) {
 }
 
 TEST(SessionOnGpu, FindsWritesAroundEveryBuffer) {
-  const std::pair<const char*, const char*> kModes[] = {
+  const std::pair<const char*, const char*> modes[] = {
       {"writes_past_the_end", "12 bytes past the end of d_out"},
       {"writes_before", "4 bytes before the start of d_out"},
       {"writes_past_workspace", "0 bytes past the end of d_first"}};
-  for (const auto& [mode, words] : kModes)
+  for (const auto& [mode, words] : modes)
     EXPECT_TRUE(ended(run_alone(mode, DeviceKind::gpu), Verdict::wrong_answer, words)) << mode;
 }
 

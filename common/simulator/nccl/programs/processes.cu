@@ -199,6 +199,7 @@ const std::map<std::string, std::function<void()>> kCases{
        synchronise();
        leave(g_rank);
      }},
+    {"busy", [] { work_for(100); }},
     {"slow_start",
      [] {
        if (g_process.rank == 1) work_for(6);

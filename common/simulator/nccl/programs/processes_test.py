@@ -13,7 +13,6 @@ import signal
 import subprocess
 import sys
 import tempfile
-import time
 import unittest
 
 MANY = "--many" in sys.argv
@@ -129,13 +128,12 @@ def environment(**variables):
 
 def run(program, arguments, n, devices, sleeps=(), launcher="slurm", **variables):
     """Starts n processes as srun or mpirun does, each in a thread of its own. Returns exit codes, outputs and
-    errors by rank, and seconds. The processes of `sleeps` are killed when all others have ended."""
+    errors by rank. The processes of `sleeps` are killed when all others have ended."""
     names = {
         "slurm": ("SLURM_PROCID", "SLURM_NTASKS", "SLURM_LOCALID"),
         "mpi": ("OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE", "OMPI_COMM_WORLD_LOCAL_RANK"),
     }[launcher]
     with tempfile.TemporaryDirectory() as folder:
-        start = time.monotonic()
         processes = [
             subprocess.Popen(
                 [program, *[a.replace("ID", f"{folder}/id") for a in arguments]],
@@ -154,7 +152,6 @@ def run(program, arguments, n, devices, sleeps=(), launcher="slurm", **variables
                 for rank, end in enumerate(ends):
                     if rank not in sleeps:
                         end.result()
-                seconds = time.monotonic() - start
             finally:
                 for process in processes:
                     process.kill()
@@ -163,7 +160,6 @@ def run(program, arguments, n, devices, sleeps=(), launcher="slurm", **variables
         [process.returncode for process in processes],
         [out for out, _ in texts],
         [err for _, err in texts],
-        seconds,
     )
 
 
@@ -190,7 +186,7 @@ class Processes(unittest.TestCase):
         ):
             with self.subTest(n=n, devices=devices, counts=counts):
                 launcher, words = "mpi" if devices == 1 else "slurm", [str(n), "ID", *counts]
-                codes, outs, errs, _ = run(COLLECTIVES, words, n, devices, launcher=launcher)
+                codes, outs, errs = run(COLLECTIVES, words, n, devices, launcher=launcher)
                 self.assertEqual((codes, errs), ([0] * n, [""] * n), outs)
                 self.assertEqual(len(set(outs)), 1, outs)
 
@@ -198,7 +194,7 @@ class Processes(unittest.TestCase):
         for name, (n, devices, expected) in RIGHT.items():
             for check in ({}, {"SIM_CHECK": "1"}) if name not in ("never_destroyed", "slow_start") else ({},):
                 with self.subTest(name=name, check=check):
-                    codes, outs, errs, _ = run(PROCESSES, [name, "ID"], n, devices, **check)
+                    codes, outs, errs = run(PROCESSES, [name, "ID"], n, devices, **check)
                     self.assertEqual((codes, outs), ([0] * n, expected), errs)
                     self.assertEqual(errs, ["simulator: checked: nothing found\n" if check else ""] * n)
 
@@ -207,19 +203,12 @@ class Processes(unittest.TestCase):
             results = dict(zip(FAULTS_OF_RANKS, pool.map(run_faulty, FAULTS_OF_RANKS)))
         for name, (_n, _, expected, err) in FAULTS_OF_RANKS.items():
             with self.subTest(name=name):
-                codes, outs, errs, _ = results[name]
+                codes, outs, errs = results[name]
                 for rank, out in enumerate(expected or []):
                     self.assertEqual(codes[rank], -signal.SIGKILL if out is None else 0, (outs, errs))
                     if out is not None:
                         self.assertRegex(outs[rank], f"^{out}$", errs)
                 self.assertRegex("".join(errs), err)
-
-    def test_waits_in_vain_end_within_five_seconds(self):
-        *_, usual = run(PROCESSES, ["right", "ID"], 4, 1)  # a loaded machine starts programs slowly
-        for name in ("missing_rank", "missing_rank_polled", "does_not_join"):
-            with self.subTest(name=name):
-                *_, seconds = run_faulty(name)
-                self.assertLess(seconds, 5 + usual)
 
     def test_other_job_of_the_program_does_not_delay_reports(self):
         def job(name, folder):
@@ -234,30 +223,28 @@ class Processes(unittest.TestCase):
 
         with (
             tempfile.TemporaryDirectory() as folder,
-            job("slow_start", folder) as other,
+            job("busy", folder) as other,
             job("does_not_join", folder) as waiting,
         ):
-            begun = time.monotonic()
             try:
                 self.assertRegex(waiting.stderr.readline(), "2 ranks waits for rank 1,")
                 self.assertIsNone(other.poll())
-                self.assertLess(time.monotonic() - begun, 5)  # the other job is busy for 6
             finally:
                 for process in (other, waiting):
                     with contextlib.suppress(ProcessLookupError):
                         os.killpg(process.pid, signal.SIGKILL)
 
     def test_all_processes_have_the_finding(self):
-        codes, _, errs, _ = run(PROCESSES, ["other_count", "ID"], 2, 1, SIM_CHECK="1", SIM_VERBOSE="1")
+        codes, _, errs = run(PROCESSES, ["other_count", "ID"], 2, 1, SIM_CHECK="1", SIM_VERBOSE="1")
         self.assertEqual(codes, [86, 86], errs)
         for err in errs:
             self.assertRegex(err, r"error: nccl-mismatch \(execution\)[^$]*do not agree on the count")
 
     def test_time_is_modelled_as_in_one_process(self):
-        (_,), (one,), _, _ = run(FAULTS, ["times"], 1, 2)
+        (_,), (one,), _ = run(FAULTS, ["times"], 1, 2)
         expected = [int(us) for us in re.findall(r"bytes: (\d+) us", one)][::2]
         for _ in range(3):
-            _, outs, errs, _ = run(PROCESSES, ["times", "ID"], 2, 2)
+            _, outs, errs = run(PROCESSES, ["times", "ID"], 2, 2)
             for out in outs:
                 times = [int(us) for us in re.findall(r"bytes: (\d+) us", out)]
                 self.assertEqual(len(times), 2, errs)

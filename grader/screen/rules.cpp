@@ -187,9 +187,9 @@ bool is_allowed(std::string_view name) {
   };
   if (constexpr std::string_view kC23 = "__isoc23_"; name.starts_with(kC23))
     name.remove_prefix(kC23.size());  // glibc 2.38
-  static const std::vector<std::string> math = words(kMath);
-  if (in(kAllowed, name) || in(math, name) || is_arithmetic_of_the_compiler(name)) return true;
-  return (name.ends_with('f') || name.ends_with('l')) && in(math, name.substr(0, name.size() - 1));
+  static const std::vector<std::string> kMathNames = words(kMath);
+  if (in(kAllowed, name) || in(kMathNames, name) || is_arithmetic_of_the_compiler(name)) return true;
+  return (name.ends_with('f') || name.ends_with('l')) && in(kMathNames, name.substr(0, name.size() - 1));
 }
 
 // A mangled name starts with its kind (_ZTVN: virtual table of a nested name, …). Returns what follows,

@@ -2,8 +2,8 @@
  * The binary interface of the CUDA 13 runtime, as far as this library implements it: handles, enumerations
  * and structures. The declarations are our own, so that the library builds with any toolkit version or with
  * none; abi_layout_test.cpp compares layouts and values with the installed toolkit's. What differs in CUDA 12
- * is in abi12.cpp. For C++ only. This file includes nothing, because the layout test wraps it in a
- * namespace. */
+ * is in abi/abi12.cpp and device_prop12.hpp. For C++ only. This file includes no header, except with
+ * CUDART_CHECK_AGAINST_TOOLKIT, because the layout test wraps it in a namespace. */
 #ifndef COURSE_CUDART_CUDA_ABI_H
 #define COURSE_CUDART_CUDA_ABI_H
 

@@ -93,7 +93,8 @@ int simEmptyHeap(void);
 
 /* Returns 1 if, since the last call, work was submitted to streams of one device that do not wait for each
  * other, or to a stream that does not wait for this one, and the program has not synchronised with it; else
- * 0. The simulator runs such work in the order of submission; a GPU need not. */
+ * 0. Also returns 1 if `stream` is none. The simulator runs such work in the order of submission; a GPU need
+ * not. */
 int simUnorderedWork(void* stream);
 
 #ifdef __cplusplus

@@ -2,7 +2,8 @@
  * What the simulator's libcudart exports for libnccl.so.2 (common/simulator/nccl): operations in which
  * several devices take part. Each device's share of an operation is a part. A part is entered into a stream
  * when the rank calls NCCL. It is executed when all ranks of the operation have arrived, by the thread of the
- * last one. Until then work that is submitted to the stream waits, and so does the host when it synchronises.
+ * last one, or by one that receives messages of another process. Until then work that is submitted to the
+ * stream waits, and so does the host when it synchronises.
  * Plain C. Thread-safe. Functions that return int return a cudaError_t, 0 for success. */
 #ifndef COURSE_SIM_PARTS_H
 #define COURSE_SIM_PARTS_H
@@ -26,7 +27,7 @@ struct SimPartWork {
   SimPart* part;
   const struct SimRange* ranges;
   size_t n_ranges;
-  unsigned long long after_parts; /* bit i: it ends after the work before part i of the operation */
+  unsigned long long after_parts; /* bit i: it ends after the work before part i, one of the first 64 */
   unsigned long long n_messages, bytes_sent;
 };
 
@@ -34,8 +35,8 @@ struct SimPartWork {
  * the part has ended. block == 0: returns at once whether it has ended. No lock is held. */
 typedef int (*SimWait)(void* user, unsigned long long id, int block);
 
-/* Checks that the stream (0: the default stream of `device`) belongs to the device and is not captured, and
- * waits for its earlier parts. After an error `why` holds one sentence. */
+/* Checks that the stream (0: the default stream of `device`) belongs to the device, which must have no error,
+ * and is not captured, and waits for its earlier parts. After an error `why` holds one sentence. */
 int simPrepareStream(void* stream, int device, char* why, size_t capacity);
 /* Enters a part, which `what` names in messages. The pointer is valid until the part has ended. */
 SimPart* simEnterPart(void* stream, int device, const char* what, SimWait wait, void* user,

@@ -2,8 +2,8 @@
 """The debugger as a Debug Adapter (./lab debug --dap): VS Code, Neovim and Emacs drive it by messages on
 standard input and output.
 
-A thread of the protocol is a warp. Its stack and variables are those of the lane that has stopped, or of lane
-`lane` after the expression "lane N" in the console. Source: Debug Adapter Protocol 1.70,
+A thread of the protocol is a warp. Its stack and variables are those of the lane that has stopped, or, after the
+expression "lane N" in the console and until the next stop, of lane N. Source: Debug Adapter Protocol 1.70,
 microsoft.github.io/debug-adapter-protocol.
 """
 

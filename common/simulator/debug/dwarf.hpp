@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
 // Reads the debug information that nvcc -G puts into PTX: DWARF 2 as data sections (.debug_info,
-// .debug_abbrev, .debug_loc, .debug_str), whose addresses are names of symbols and labels of the PTX. Two
-// things differ from DWARF on other machines: DW_OP_regx has the *name* of a PTX register, its characters
-// packed into the number, and a code position is a label of the function's text. Source: DWARF Debugging
-// Information Format 2.0.0, 1993, sections 2.4, 5, 7; PTX ISA 9.0, 11.5 (directives).
+// .debug_abbrev, .debug_loc; others are not used), whose addresses are names of symbols and labels of the
+// PTX. Two things differ from DWARF on other machines: DW_OP_regx has the *name* of a PTX register, its
+// characters packed into the number, and a code position is a label of the function's text. Source: DWARF
+// Debugging Information Format 2.0.0, 1993, sections 2.4, 5, 7; PTX ISA 9.0, 11.5 (directives).
 #pragma once
 
 #include <cstdint>
@@ -76,7 +76,7 @@ struct Scope {
 };
 
 struct DebugInfo {
-  std::deque<Type> types;  // Variable::type and Type::target point into it
+  std::deque<Type> types;  // Variable::type, Member::type and Type::target point into it
   std::vector<Scope> functions;
   std::vector<Variable> globals;
 };

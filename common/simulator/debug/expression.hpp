@@ -18,7 +18,8 @@ struct Scene {
 };
 
 // Names: variables, then threadIdx, blockIdx, blockDim, gridDim (.x .y .z), warpSize, and the debugger's own
-// numbers lane, warp, thread and block (both counted along x, then y, then z).
+// numbers lane, warp, thread (in its block) and block (both counted along x, then y, then z), then members of
+// *this. There are no casts and no calls; `&&` and `||` evaluate both sides.
 Result<Value> evaluate(const Inspector& inspector, const Scene& scene, const std::string& expression);
 // Whether a condition holds. One that cannot be evaluated here does not.
 bool holds(const Inspector& inspector, const Scene& scene, const std::string& condition);

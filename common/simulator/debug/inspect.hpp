@@ -71,7 +71,7 @@ class Inspector {
   const std::vector<Line>& lines() const { return lines_; }
   const std::vector<std::unique_ptr<KernelCode>>& kernels() const { return kernels_; }
 
-  // The op that a warp is about to run; what runs later is at the beginning of its basic block.
+  // The op that a warp is about to run. Other groups of threads are at the next op of their basic block.
   void stopped_at(const sim::Warp* warp, const sim::MicroOp* op) {
     current_warp_ = warp;
     current_op_ = op;

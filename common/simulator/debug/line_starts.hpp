@@ -25,7 +25,7 @@ class LineStarts {
     last_warp_ = nullptr;
   }
 
-  // Calls, and calls that the compiler has inlined, of lane `lane` at op `op`.
+  // Of lane `lane` at op `op`: 64 × its calls + those that the compiler has inlined there (at most 63).
   static std::uint64_t depth(const KernelCode& code, const sim::Warp& w, int lane, const sim::MicroOp& op) {
     return (w.calls[lane].size() << 6) + code.op_inlined[op.index];
   }
@@ -67,7 +67,7 @@ class LineStarts {
  private:
   struct Entry {
     std::uint64_t depth;
-    std::uint32_t line, first, last;  // first and last: instructions since the line began
+    std::uint32_t line, first, last;  // since the line began: its lowest instruction, and the latest one
   };
   struct Track {
     std::vector<Entry> lanes[sim::kLanes];

@@ -141,8 +141,8 @@ void Session::barrier_arrived(sim::Warp& w, std::uint32_t mask, const sim::Micro
 }
 
 void Session::barrier_released(sim::Block& block, std::uint32_t) {
-  // The last warp to arrive; if it was the end of other threads that completed the barrier, the first that
-  // waits.
+  // The warp of the last event; if it has ended or is of another block, the block's first one with a live
+  // thread.
   sim::Warp* warp = last_warp_;
   if (warp == nullptr || warp->block != &block || warp->live == 0) {
     const auto live =
@@ -696,7 +696,8 @@ Session::Json Session::answer_threads() const {
   return {{"blocks", blocks}};
 }
 
-// A digest of everything that a kernel can change, for tests.
+// A digest of what kernels change, for tests: registers, the positions of threads, shared memory, and
+// allocations of at most 1 MiB; not local memory.
 Session::Json Session::answer_state() const {
   std::string all = std::to_string(now_);
   const auto add = [&](const void* bytes, std::size_t n) { all.append(static_cast<const char*>(bytes), n); };

@@ -299,7 +299,7 @@ class Terminal:
         for letter, group in groups:
             letters.update({lane: letter for lane in range(32) if group["mask"] >> lane & 1})
         active = stop.get("mask", 0) if self.focus["warp"] == stop["focus"]["warp"] else 0
-        # As many halves side by side as 80 columns hold.
+        # As many parts of the table side by side, at most four, as 80 columns hold.
         widths = [max(len(name), *(len(v or "-") for v in values)) for name, values in columns]
         width = 6 + sum(w + 2 for w in widths)
         sides = max(1, min(4, 80 // (width + 3)))

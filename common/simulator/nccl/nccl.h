@@ -80,7 +80,8 @@ typedef enum {
   ncclNumTypes = 12
 } ncclDataType_t;
 
-/* Later versions have further fields; `size` says how many. Of all fields only `blocking` has an effect. */
+/* Later versions have further fields. Of all fields only `magic`, which is checked, and `blocking` have an
+ * effect. */
 #define NCCL_API_MAGIC 0xcafebeef
 #define NCCL_CONFIG_UNDEF_INT INT_MIN
 #define NCCL_CONFIG_UNDEF_PTR NULL

@@ -97,8 +97,9 @@ struct Location {
   std::string_view function;  // the inlined function's name (mangled, from .debug_str), or ""
 };
 
-// Only registers that occur in an instruction are listed, in the order of their first use; `.reg .b32
-// %r<100>` alone creates none. The components of `.reg .v4 .f32 %v` are four registers, "%v.x" to "%v.w".
+// Only `.reg` parameters and registers that occur in an instruction are listed, in the order of their first
+// use; `.reg .b32 %r<100>` alone creates none. The components of `.reg .v4 .f32 %v` are four registers,
+// "%v.x" to "%v.w".
 struct Register {
   std::string name;  // with its percent sign: "%rd12"
   Type type = Type::none;
@@ -149,8 +150,8 @@ struct Operand {
 
 // One instruction. `opcode` is the part before the first dot ("ld"). `modifiers` are the parts between the
 // dots in order, including types ("global", "nc", "v4", "u32"; "shared::cta" is one). `types` are the
-// modifiers that are types. Instructions with the same spelling have the same `form`, so that properties of
-// the spelling can be computed once per form.
+// modifiers that are types. Instructions of one text with the same spelling have the same `form`, so that
+// properties of the spelling can be computed once per form.
 struct Instruction {
   std::string_view opcode;
   std::span<const std::string_view> modifiers;
@@ -174,11 +175,11 @@ struct Variable {
   Linkage linkage = Linkage::internal;
   Type type = Type::none;            // element type
   std::uint32_t alignment = 0;       // bytes; the natural alignment if none is given
-  std::uint64_t size = 0;            // bytes of the whole variable; 0 for extern arrays without extent
+  std::uint64_t size = 0;            // bytes of the whole variable; 0 for `[]` of .extern or .param
   std::uint64_t offset = 0;          // byte offset in the parameter list (parameters only)
   std::int32_t register_index = -1;  // a `.reg` parameter of a .func: into Function::registers
   int vector = 1;                    // .v2, .v4
-  bool is_array = false;             // declared with brackets, or more than one element
+  bool is_array = false;             // declared with brackets
   bool is_extern = false;
   bool managed = false;  // .attribute(.managed)
   // `.ptr` of a kernel parameter: the space and alignment of the pointer's target.
@@ -272,21 +273,21 @@ struct Module {
   int address_bits = 64;
   std::vector<Variable> variables;
   std::vector<Function> functions;  // one per name: a definition replaces its forward declaration
-  std::vector<Location> locations;  // without duplicates
+  std::vector<Location> locations;  // of one text without duplicates
   struct File {
     std::uint32_t number;
     std::string path;
   };
   std::vector<File> files;
   std::vector<std::string> pragmas;  // module-wide
-  // The order of declarations in the text, for the printer.
+  // The declarations in the order of the text. Empty after link().
   struct Item {
     enum class Kind : std::uint8_t { variable, extern_variable, function_header, function_body, alias };
     Kind kind;
     std::int32_t index;  // into variables or functions
   };
   std::vector<Item> items;
-  std::uint32_t forms = 0;  // the number of different full opcodes
+  std::uint32_t forms = 0;  // the number of different full opcodes; after link(), the sum over the texts
   std::shared_ptr<const void> storage;
 
   const Function* find_function(

@@ -56,8 +56,8 @@ def page() -> str:
     parts = [
         "# What the simulator has of CUDA and PTX",
         "`cudart/abi/api_list_test.py` writes this page (with --write). *Partly*: with some arguments, "
-        "the call fails with cudaErrorNotSupported. A program that needs what is not supported ends with 86 "
-        "and its name.",
+        "the call fails with cudaErrorNotSupported. A program that executes an instruction that is not supported "
+        "ends with 86 and its name; with SIM_CHECK=1, so does one that makes such a call.",
     ]
     for title, found in (("CUDA runtime 13.0", calls()), ("PTX ISA 9.0", instructions())):
         parts.append(f"## {title}")

@@ -7,7 +7,7 @@ usage: make_exports.py {stubs|script|plain_script} SYMBOLS_FILE VERSION_NODE OUT
 A stub is a weak function for *every* name of the list. A function that the library defines replaces its stub;
 the other stubs return cudaErrorNotSupported and report the call once. So no other list says which functions
 exist. A script also lists the simulator's own controls, a plain_script only those of a process whose device
-is another process.
+is in another process.
 """
 
 import sys

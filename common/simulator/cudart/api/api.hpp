@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
-// An exported function consists of CUDART_API, the CUDA signature, and one call of api() or device_api()
-// whose body returns a Status. These store the Status as the thread's last error and print its text to
-// stderr, with the name of the function that called them, which is their argument by default. Functions with
+// An exported function consists of CUDART_API, the CUDA signature, and one call of api(), device_api() or
+// uncaptured_api() whose body returns a Status. These store an error as the thread's last error and print its
+// text to stderr (with SIM_CHECK=1, it becomes a finding instead), with the name of the function that called
+// them, which is their argument by default. Functions with
 // a stream have a second version for programs built with --default-stream per-thread: such files are compiled
 // twice, the second time with CUDART_PER_THREAD, and write these names with TWIN (asynchronous) or TWIN_SYNC.
 #pragma once

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Copies to, from and between arrays. Offsets into rows and widths are in bytes.
+// Copies to and from arrays. Offsets into rows and widths are in bytes. Compiled twice, see api.hpp.
 #include "cudart/api/api.hpp"
 #include "cudart/runtime/memory/array.hpp"
 #include "cudart/runtime/memory/memory.hpp"
@@ -62,7 +62,7 @@ Status make_run_from(CopyOp& copy, void* dst, cudaArray_const_t src, size_t offs
   return cudaSuccess;
 }
 
-// Submits the copy that `make` returns to the stream; waits for it if the call is synchronous.
+// Submits the copy that `make` fills in to the stream; waits for it if the call is synchronous.
 template <typename Make>
 cudaError_t run(bool waits, cudaStream_t stream, const Make& make, const char* call = CALLER) {
   return device_api(

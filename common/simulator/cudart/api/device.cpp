@@ -27,7 +27,8 @@ Status check_device(int device) {
               runtime().n_devices());
 }
 
-// Releases everything that belongs to the device. The report is kept.
+// Releases what belongs to the device, except descriptors of textures and surfaces, and pools. The report is
+// kept.
 void reset(Context& context) {
   for (CUstream_st* stream : streams().all())
     if (stream->context == &context) destroy_stream(stream);

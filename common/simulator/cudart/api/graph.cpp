@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Graphs as a whole. Nodes: graph_nodes.cpp; executable graphs:
-// graph_exec.cpp; launching them: stream.cpp; differences between CUDA 12 and 13: abi12.cpp and abi13.cpp.
+// Graphs as a whole. Nodes: graph_nodes.cpp; executable graphs: graph_exec.cpp; launching them: stream.cpp;
+// differences between CUDA 12 and 13: abi/abi12.cpp, abi13.cpp and later_forms.inc.
 #include "cudart/graph/graph_api.hpp"
 #include "cudart/graph/graph_calls.hpp"
 

@@ -37,8 +37,8 @@ cudaError_t plain_launch(const void* function, dim3 grid, dim3 block, void** arg
 
 }  // namespace
 
-// The function that <<<>>> calls. It reports impossible grids and blocks as cudaErrorInvalidValue, like CUDA
-// 13 on an H200.
+// The function that <<<>>> calls in code of CUDA 13's nvcc. It reports impossible grids and blocks as
+// cudaErrorInvalidValue, like CUDA 13 on an H200.
 CUDART_API TWIN(__cudaLaunchKernel)(cudaKernel_t kernel, dim3 grid, dim3 block, void** arguments,
                                     size_t shared, cudaStream_t stream) {
   return device_api(

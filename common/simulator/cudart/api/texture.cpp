@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Texture and surface objects: the handle is the address of a descriptor in device memory. Mipmaps, sRGB
-// and views with another format are not supported.
+// Texture and surface objects: the handle is the address of a descriptor in device memory. Mipmaps, sRGB and
+// resource views are not supported.
 #include <cstring>
 #include <map>
 #include <mutex>
@@ -145,7 +145,6 @@ Status destroy(unsigned long long handle, bool is_surface) {
     objects().live.erase(found);
   }
   const std::lock_guard guard(object.context->lock);
-  // After a reset the memory has already been released.
   if (object.context->device().find(handle) != nullptr) {
     static_cast<void>(object.context->device().fill(reinterpret_cast<std::byte*>(handle), 0, 1,
                                                     sizeof(TextureDescriptor)));  // NOLINT

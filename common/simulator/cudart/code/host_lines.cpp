@@ -91,9 +91,9 @@ class LineUnit {
  public:
   LineUnit(const Sections& sections, Bytes unit) : sections_(sections), in_(unit) {}
 
-  // The file and line of the instruction of a function that begins at `begin`; std::nullopt if it is not of
-  // this unit. Code that was inlined from a header of the system has the line of the author's code before it:
-  // so calls of memcpy that a C library checks (_FORTIFY_SOURCE) have theirs.
+  // The file and line of the instruction at `address`, in a function that begins at `begin` (0: not known);
+  // std::nullopt if it is not of this unit. Code that was inlined from a header of the system has the line of
+  // the author's code before it: so calls of memcpy that a C library checks (_FORTIFY_SOURCE) have theirs.
   std::optional<std::pair<std::string, std::uint32_t>> find(std::uint64_t address, std::uint64_t begin) {
     if (!read_header()) return std::nullopt;
     struct Row {

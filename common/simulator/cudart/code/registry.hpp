@@ -63,7 +63,7 @@ std::string readable_name(std::string_view mangled);
 // One registered image and its modules.
 struct FatBinary {
   const void* image = nullptr;  // wrapper, container or PTX text
-  std::string owned_image;      // when loaded from a file or by cudaLibraryLoadData
+  std::string owned_image;      // of cudaLibraryLoadData: a copy, unless it was given a wrapper
   std::atomic<bool> removed = false;
   std::vector<Function*> functions;
   std::vector<Variable*> variables;
@@ -94,7 +94,7 @@ class Registry {
   // The variable whose name stands, in host code, for memory of the host that contains `pointer`; nullptr:
   // none. __managed__ variables have no such memory.
   const Variable* find_shadow(const void* pointer);
-  std::vector<const Variable*> variables();
+  std::vector<const Variable*> variables();  // the registered ones, except __managed__
   bool is_library(const FatBinary* image);
 
   // Unloads everything from a device, for cudaDeviceReset. The caller must hold the context's lock.

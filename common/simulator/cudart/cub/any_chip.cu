@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
-// One call of each algorithm, built for nvcc's default architecture: on most simulated chips there is then no
-// machine code, and the registers of each kernel are an estimate, which must allow what its launch bounds do.
+// One call each of a reduction, scans, a selection and a sort, built for nvcc's default architecture: on most
+// simulated chips there is then no machine code, and the registers of each kernel are an estimate, which must
+// allow what its launch bounds do.
 #include <thrust/execution_policy.h>
 #include <thrust/scan.h>
 

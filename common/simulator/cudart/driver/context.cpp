@@ -201,7 +201,7 @@ DRIVER cuCtxSetCurrent(Handle context) {
     if (CUresult r = device_of(context, device); r != kSuccess) return r;
     if (CUresult r = call("cudaSetDevice", device); r != kSuccess) return r;
   }
-  chosen = context;  // nullptr: the next runtime call makes the primary context current
+  chosen = context;  // nullptr: the primary context of the runtime's current device
   return kSuccess;
 }
 DRIVER cuCtxPushCurrent_v2(Handle context) {
@@ -217,7 +217,7 @@ DRIVER cuCtxPopCurrent_v2(Handle* context) {
     if (CUresult r = cuCtxGetCurrent(context); r != kSuccess) return r;
   const Handle before = pushed.back();
   pushed.pop_back();
-  // if it was destroyed in the meantime, there is no current context
+  // if it was destroyed in the meantime, the primary context of the current device is current
   return cuCtxSetCurrent(before) == kSuccess ? kSuccess : cuCtxSetCurrent(nullptr);
 }
 DRIVER cuCtxCreate_v2(Handle* context, unsigned, CUdevice device) {

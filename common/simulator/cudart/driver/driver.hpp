@@ -35,7 +35,7 @@ constexpr const char* kOnlyInSimulator = "simChipName";
 std::string file_of(const void* address);
 void* runtime_symbol(const char* name);
 // Most errors have the same number in driver and runtime. Errors that only the runtime has become "invalid
-// value".
+// value", and "invalid device function" becomes "invalid handle".
 CUresult result_of(int error);
 void say(const std::string& text);
 

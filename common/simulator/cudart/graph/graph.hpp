@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Graphs: nodes, each with an Operation, and edges between them. An executable graph is a copy in topological
 // order.
-// Invariant: a node belongs to one graph and is destroyed with it; edges connect nodes of the same graph.
+// Invariant: a node belongs to one graph and exists no longer than it; edges connect nodes of the same graph.
 #pragma once
 
 #include <memory>
@@ -26,7 +26,7 @@ struct CUgraphNode_st {
 };
 
 struct CUgraph_st {
-  std::vector<std::unique_ptr<CUgraphNode_st>> nodes;  // in order of creation
+  std::vector<std::unique_ptr<CUgraphNode_st>> nodes;  // in order of creation, unless it is executable
   bool is_child = false;                               // owned by a node, so the user must not destroy it
 
   CUgraph_st();

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
 // The graph calls whose signature changed between CUDA 12 and 13 (edge data was added), implemented once for
-// abi12.cpp and abi13.cpp. Lists follow CUDA's convention: with a null array the call stores the count,
-// otherwise it stores at most that many elements.
+// abi12.cpp and abi13.cpp; and what api/graph.cpp and graph_nodes.cpp need. Lists follow CUDA's convention:
+// with a null array the call stores the count, otherwise it stores at most as many elements as the count
+// says.
 #pragma once
 
 #include "cudart/graph/graph.hpp"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Helpers shared by the graph calls in api/graph.cpp, api/graph_nodes.cpp and api/graph_exec.cpp.
+// Helpers shared by the graph calls in api/graph.cpp, graph_nodes.cpp, graph_exec.cpp and stream.cpp.
 #pragma once
 
 #include <utility>

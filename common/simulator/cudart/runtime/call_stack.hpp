@@ -13,15 +13,15 @@ namespace course::cudart {
 
 // Addresses of instructions, the innermost call first.
 using CallStack = std::vector<const void*>;
-// The calls of this thread outside of this library.
+// This thread's innermost calls, at most 64, beginning with the first one outside of this library.
 CallStack call_stack();
-// In a handler of a signal that the instruction `code` has raised: begins with this instruction.
+// Begins with the instruction `code`. Its callers follow in a handler of the signal that it has raised.
 CallStack call_stack_from(const void* code);
 
 // The source line of a host instruction; empty without debug information.
 std::vector<sim::SourcePlace> place_of_code(const void* code);
 // The innermost line of the program's author: not of the toolkit's and the system's headers, nor of the
-// functions that nvcc generates for a kernel. Empty without debug information.
+// functions that nvcc generates for a kernel. Empty if there is none, for example without debug information.
 std::vector<sim::SourcePlace> place_of(const CallStack& calls);
 // "FILE:LINE", or "" if there is none.
 std::string text_of(const std::vector<sim::SourcePlace>& place);

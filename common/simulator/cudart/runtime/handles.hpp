@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Owns the objects behind opaque handles (streams, events, graphs, …) and knows which handles are live, so
-// that a stale or foreign handle gives cudaErrorInvalidResourceHandle and not a crash. This table is
-// thread-safe; the objects are not.
+// that a stale or foreign handle gives an error and not a crash. This table is thread-safe; the objects are
+// not.
 #pragma once
 
 #include <memory>

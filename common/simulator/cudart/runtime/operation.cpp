@@ -61,7 +61,7 @@ Status check_kernel(Context& context, const KernelOp& kernel) {
   return check_configuration(context, kernel, id).of_kernel(context.device().facts(id).demangled);
 }
 
-// In a graph: the event covers the work before it.
+// In a graph, or by a launch's attribute: the event covers the current work and what is before that.
 void note_record(CUevent_st& event) {
   if (const Work* work = CurrentWork::current()) event.clock = work->after;
 }
@@ -309,8 +309,8 @@ Status apply_attributes(const cudaLaunchAttribute* attributes, unsigned n, Kerne
       kernel.cluster = {value.clusterDim.x, value.clusterDim.y, value.clusterDim.z};
       if (kernel.cluster.count() == 0) return fail(cudaErrorInvalidClusterSize, "a cluster without blocks");
     }
-    // The other attributes affect scheduling, caching and overlap, which do not matter when everything runs
-    // in order.
+    // execute_kernel() looks at programmatic serialization and at events. The other attributes affect
+    // scheduling and caching, which do not matter when everything runs in order.
     kernel.attributes.push_back(attributes[i]);
   }
   return cudaSuccess;

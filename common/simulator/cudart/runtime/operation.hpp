@@ -85,7 +85,7 @@ Status apply_attributes(const cudaLaunchAttribute* attributes, unsigned n, Kerne
 // Converts the parameters of cudaMemcpy3D and of memset nodes.
 Status make_copy(const cudaMemcpy3DParms& parameters, CopyOp& out);
 Status make_fill(const cudaMemsetParams& parameters, FillOp& out);
-// Reserves memory for an allocation node. An error if there is not enough.
+// Reserves memory for an allocation node. An error if there is not enough, or for 0 bytes.
 Status make_graph_memory(Context& context, std::uint64_t n_bytes, AllocOp& out);
 // Marks graph memory as freed; false if `address` is not live graph memory of this device.
 bool free_graph_memory(Context& context, void* address);

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
 // The process-wide state behind the API: one Context per simulated device, the registry, and the state of
 // each thread.
-// Reading order: this file, code/registry.hpp (code), memory.hpp (pointers and copies), operation.hpp (what
-// streams execute), stream.hpp, graph/graph.hpp. The files in api/ define the exported functions, which use
-// these.
+// Reading order: this file, code/registry.hpp (code), memory/memory.hpp (pointers and copies), operation.hpp
+// (what streams execute), stream.hpp, graph/graph.hpp. The files in api/ define the exported functions, which
+// use these.
 // Invariants: nothing is created before its first use, because registration runs before main; nothing is
 // destroyed at exit, because programs call in from atexit handlers; a context's Device is only used under its
 // lock.
@@ -111,7 +111,7 @@ struct FailedCall {
   cudaError_t error = cudaSuccess;
   Context* context = nullptr;
   sim::Finding finding;
-  bool read = false;  // by cudaGetLastError
+  bool read = false;  // by cudaGetLastError or cudaPeekAtLastError
 };
 
 struct ThreadState {

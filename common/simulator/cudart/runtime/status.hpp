@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
-// Status: what a CUDA call returns, with a message for the person who made the call. status.cpp has the table
-// of error names and texts, and the only function that writes to stderr.
-// Invariant: every line that this library prints starts with "simulator: ", and SIM_QUIET=1 suppresses all of
-// them.
+// Status: what a CUDA call returns, with a message for the person who made the call. status.cpp looks up the
+// names and texts of errors, and has the only function that writes to stderr.
+// Invariant: every line that this library prints on stderr starts with "simulator: ", and SIM_QUIET=1
+// suppresses all of them, except the reason why no device can be created.
 #pragma once
 
 #include <fmt/format.h>
@@ -56,7 +56,8 @@ const char* error_string(int code);
 // cudaMemcpy_ptds, "cudaMemAdvise" for cudaMemAdvise_v2.
 std::string name_of_call(std::string_view function);
 
-// Prints "simulator: <text>" on stderr in one write, unless suppressed by silence(true). Thread-safe.
+// Prints "simulator: <text>" on stderr in one write, wrapped if the number of columns is known, unless
+// suppressed by silence(true). Thread-safe.
 void say(std::string_view text);
 // The same with at most four lines of 100 columns, for a finding.
 void say_briefly(std::string_view text);

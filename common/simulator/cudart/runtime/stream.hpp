@@ -96,8 +96,8 @@ Status resolve(cudaStream_t handle, CUstream_st*& stream);
 Status resolve(cudaEvent_t handle, CUevent_st*& event);
 
 // The stream that executes an operation, and whether the call waits for copies between host and device, as
-// cudaMemcpy does. Kernels, fills, and copies within the device return early in any case. A copy to pageable
-// memory always waits.
+// cudaMemcpy does. Kernels, fills, copies within the device and copies from pageable memory return early in
+// any case. A copy to pageable memory always waits.
 struct Submission {
   cudaStream_t stream = nullptr;
   bool waits = false;
@@ -124,8 +124,8 @@ void host_waited(const CUevent_st& event);
 // while; SIM_SCHEDULE_SEED chooses their number.
 bool has_ended(CUstream_st& stream);
 bool has_ended(CUevent_st& event);
-// Whether there has been, since the last call, work that nothing orders before the stream's next work: see
-// work_order.hpp.
+// Whether there has been, since the last call, work that nothing orders before the stream's next work, or
+// unordered work of other streams: see work_order.hpp.
 bool take_unordered_work(const CUstream_st& stream);
 
 Status record_event(cudaEvent_t handle, cudaStream_t stream, bool external);

@@ -51,7 +51,7 @@ Outcome init_all(ncclComm_t* out, int n, const int* devices) {
   return {};
 }
 
-// Ends the use of a communicator; its launches have ended before.
+// Ends the use of a communicator, after its launches have ended.
 Outcome leave(ncclComm_t comm, ncclComm::State state) {
   if (comm == nullptr) return {};
   if (Outcome outcome = check_communicator(comm); !outcome.ok()) return outcome;

@@ -68,7 +68,7 @@ class Clique {
   // Waits for the launches of a rank.
   void wait_for(ncclComm& comm);
   virtual void abort(ncclComm& comm) = 0;
-  // Must be called when a communicator has been destroyed or aborted.
+  // Must be called after a communicator's state has become finalized or destroyed.
   virtual void left(ncclComm&) {}
   // For threads that ask again and again instead of waiting: reports a deadlock.
   virtual void poll() = 0;

@@ -20,9 +20,10 @@ void note_activity();
 // Called again and again by threads that wait or that poll: whether the processes have been idle.
 // `for_ranks`: the wait is for ranks that have not joined.
 bool is_idle(bool for_ranks = false);
-// The same about a thread of another process, for as long as a second.
+// Says that a thread of another process only waits or polls. It holds for a second.
 void note_asking(pid_t thread);
-// Must be called when another process joins and leaves communicators of this one.
+// Must be called when another process connects (`joins`) to join communicators of this one, and when it
+// leaves.
 void watch_process(pid_t process, bool joins);
 
 }  // namespace course::nccl

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // Matches the calls of a communicator's ranks. A launch is executed when everything that it exchanges data
-// with has been launched, by the thread of the last one:
+// with has been launched, by the thread of the last one (of another process: by that of the connection):
 //   - collectives: the i-th collective of each rank belongs to round i, which is complete when all ranks have
 //     arrived;
 //   - sends and receives: those of one rank, group and stream are one launch, as in NCCL; the j-th send from
@@ -62,7 +62,8 @@ class Matcher : public Clique {
   // --- for ranks of other processes
   // `n_devices`: how many their process has; without a connection, it is this process.
   Outcome add(std::unique_ptr<ncclComm> comm, int n_devices, ncclComm_t* out);
-  // Its communicator and calls are set; the calls' buffers have no addresses. The clique gives it its id.
+  // Its communicator and calls are set, the send buffers are in `sent`, and the receive buffers have no
+  // addresses. The clique gives it its id.
   void arrive(std::unique_ptr<Launch> launch);
   // The process (nullptr: this one) ends, or it has left the communicator.
   void lose(const Connection* process);
@@ -83,7 +84,7 @@ class Matcher : public Clique {
   void end_all(const std::string& kind, bool fault);
   Outcome fail_because_idle();
   Outcome fail_because_missing(const void* code);
-  // Fails if a launch waits for a rank that is gone.
+  // Fails if a launch is of, or waits for, a rank that is gone, or ncclCommInitRank waits after one has gone.
   Outcome check_gone();
   std::vector<Connection*> processes() const;
   std::string waiting_ranks() const;

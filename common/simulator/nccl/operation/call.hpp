@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // One call of one rank, such as ncclAllReduce: its arguments, the memory that it uses, and its words in
-// messages. Only data; clique.hpp matches the calls of the ranks.
+// messages. Only data; matcher.hpp matches the calls of the ranks.
 #pragma once
 
 #include <cstddef>

@@ -5,7 +5,7 @@
 // constants and their source.
 //   direct: every rank sends to every other one at once, with NCCL's low-latency protocol, which has a part
 //           of the bandwidth
-//   ring:   n - 1 steps for a gather, scatter or broadcast, 2 (n - 1) for an all-reduce, in chunks
+//   ring:   n - 1 steps for an all-gather, reduce-scatter, reduce or broadcast, 2 (n - 1) for an all-reduce
 //   pairs:  the grouped sends and receives of an all-to-all, gather or scatter, or of the program
 #pragma once
 
@@ -26,7 +26,8 @@ struct Link {
   double direct_gb_per_s;  // with the low-latency protocol
 };
 
-// The link of a chip, by the name that the simulator gives it; SIM_LINK=pcie or nvlink chooses another one.
+// The link of a chip, by the name that the simulator gives it, or the link that `chosen` names (the value of
+// SIM_LINK, or nullptr). An unknown name counts as none.
 const Link& link_of(std::string_view chip, const char* chosen);
 
 enum class Algorithm : std::uint8_t { direct, ring, pairs };

@@ -44,7 +44,7 @@ inline bool is_class(char c, std::uint8_t classes) {
 
 class Lexer {
  public:
-  // `text` must be followed by a NUL byte and outlive the lexer.
+  // `text` must end with a NUL byte and outlive the lexer.
   explicit Lexer(const char* text) : begin_(text), at_(text) {}
 
   // Skips white space and comments and returns the character after them, NUL at the end of the text.
@@ -62,7 +62,7 @@ class Lexer {
     ++at_;
     return true;
   }
-  // Reads `c` or fails:
+  // Reads `c`, or fails with "expected 'c' <where>".
   void expect(char c, const char* where);
   // Reads the word if it is next (and not only the beginning of a longer one).
   bool accept_word(std::string_view word);

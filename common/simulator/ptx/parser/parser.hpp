@@ -11,7 +11,7 @@ namespace course::ptx {
 
 // Parses one PTX module. Accepts any opcode and modifiers; the simulator decides whether an instruction can
 // run. Errors state line and column of the text, what was found and what was expected. The text may end
-// without a newline and ends at the first NUL. Any bytes are accepted as input.
+// without a newline and ends at the first NUL. Any bytes are accepted as input, at most 1 GiB.
 Result<Module> parse(std::string_view text);
 
 }  // namespace course::ptx

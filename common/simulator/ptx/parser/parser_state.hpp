@@ -2,8 +2,8 @@
 // The state of the recursive-descent parser, shared by its four parts. Read parser.cpp (a module and its
 // directives), then parser_declarations.cpp (variables, parameters, initial values), then parser_body.cpp
 // (function bodies: blocks, labels, instructions), then parser_operands.cpp.
-// Invariant: while a body is parsed, `function_` points to it. Every unresolved name is in `references_` and
-// is resolved, or reported as an error, when its block closes.
+// Invariant: while a body is parsed, `function_` points to it. Every unresolved name is in `references_`. It
+// is resolved when the block of its label closes, or reported as an error when the body closes.
 #pragma once
 
 #include <cstdint>
@@ -70,8 +70,8 @@ class Parser {
   bool common_directive(std::string_view word);
   void attribute(bool* managed);
   void preprocessor_line();
-  // Reads a directive and returns its word without the dot; its position is stored in `directive_`. The
-  // cursor must be at '.'.
+  // Reads a directive and returns its word without the dot; its position is stored in `directive_`. Fails if
+  // none is next, with "expected <what>".
   std::string_view take_directive(const char* what);
   [[noreturn]] void fail_unknown_directive(std::string_view word, const char* where);
 

@@ -18,10 +18,11 @@ struct HostMemory {
   CallStack freed_by = {};
 };
 
+// Watches this address as long as the result exists.
 std::shared_ptr<const HostMemory> watch_host_memory(const void* address);
 // Must be called before memory of the host is freed.
 void host_memory_freed(std::uint64_t address, std::uint64_t n_bytes);
-// ", freed at FILE:LINE"; empty as long as the memory is there.
+// ", freed at FILE:LINE", or another clause that says why the memory is gone; empty as long as it is there.
 std::string fate_of(const HostMemory& memory);
 
 }  // namespace course::cudart

@@ -35,7 +35,7 @@ struct Range {
   bool contains(std::uint64_t address) const { return first <= address && address < last; }
   bool operator==(const Range&) const = default;
 };
-// Accesses of one instruction, or of neighbouring ones, to pages of the same range.
+// Accesses of one instruction, one after the other, to pages of the same range.
 struct Access {
   Range range;
   std::uint64_t first = 0;  // the lowest address
@@ -47,8 +47,8 @@ struct Access {
 struct Protection {
   std::mutex lock;
   std::atomic<int> n_inside = 0;  // threads that are in a call of the runtime
-  // Everything below is shared with the signal handler, which takes only this lock. A thread that holds it
-  // must not access a protected page.
+  // Everything below is shared with the signal handler, which takes only this lock unless it reports an
+  // access that ends the program. A thread that holds it must not access a protected page.
   std::atomic_flag busy;
   std::vector<Range> ranges;
   std::vector<Range> device;  // memory of devices: inaccessible, except for what is …
@@ -99,7 +99,7 @@ const void* code_of(const void* context) {
 #endif
 }
 
-// Continues the record of the last access, or begins one. Must be called under `busy`.
+// Continues the record of the last access, or begins one if there is room. Must be called under `busy`.
 void record(const Range& range, std::uint64_t address, const void* code, bool writes) {
   Protection& all = protection();
   if (all.n_accesses > 0) {

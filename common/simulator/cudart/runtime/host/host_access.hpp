@@ -24,8 +24,8 @@ namespace course::cudart {
 // signal frame (struct _aarch64_ctx in Linux's asm/sigcontext.h). False if no record describes a data abort.
 bool aarch64_fault_was_write(std::span<const std::byte> records);
 
-// One exists during every call of the runtime, so that all memory is accessible then. Thread-safe; may be
-// nested.
+// One exists during each call of the runtime that may access the program's or a device's memory, so that all
+// of it is accessible then. Thread-safe; may be nested.
 class InsideRuntime {
  public:
   InsideRuntime();
@@ -48,8 +48,8 @@ class InsideHostFunction {
   static inline thread_local int n_active = 0;  // of this thread
 };
 
-// Whether host code of this thread has an address that it must not use: memory of the device is protected
-// there, and the thread is not in a call of the runtime.
+// Whether this is an address that host code of this thread must not use: memory of a device is protected
+// there, and no thread is in a call of the runtime, or this one is in a function of cudaLaunchHostFunc.
 bool is_protected(std::uint64_t address);
 // Adds a finding: host code has accessed memory of the device. In a handler of a signal.
 struct HostAccess {

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT
 // Checks of a program's host code, for SIM_CHECK=1 (mode bit kHostcheck): calls that fail, wrong frees,
-// memory that is never freed, copies of uninitialised memory. Findings are added to the device's report.
+// memory that is never freed, kernels that the host does not wait for, __device__ functions on the host.
+// Those in other files: host_access.hpp, never_written.hpp, work_order.hpp. Findings are added to the
+// device's report.
 #pragma once
 
 #include "cudart/runtime/host/host_access.hpp"
@@ -17,9 +19,10 @@ bool is_an_answer(cudaError_t code);
 // and a kernel's fault is not reported again.
 void check_call(const std::string& call, const Status& status);
 
-// A program that has read an error and then goes on has handled it, if memory could not be allocated, or if
-// the same launch or setting succeeds later with another size. The finding is withdrawn. Must be called after
-// the thread has read its last error, and after a call has succeeded (`kernel`: that it has launched).
+// A program that has read an error and then goes on has handled it, if memory could not be allocated, or if a
+// launch of the same kernel, cudaFuncSetAttribute or cudaDeviceSetLimit succeeds later. The finding is
+// withdrawn. Must be called after the thread has read its last error, and after a call has succeeded
+// (`kernel`: that it has launched).
 void error_was_read(cudaError_t error);
 void call_succeeded(const std::string& call, const std::string& kernel);
 
@@ -40,12 +43,13 @@ void add_host_access(Context& context, const HostAccess& access, std::vector<sim
 // Must be called before the program ends by itself: reports kernels that the host has not waited for.
 void check_waits();
 
-// Must be called in a handler of exit(1): reports whether host code has called a `__device__` function. nvcc
-// gives this one a body for the host that only calls exit(1), and for a call in a template it prints no
-// warning.
+// Must be called in a handler of exit(1): on x86-64, reports that host code has called a `__device__`
+// function, if the machine code of the call looks like that. nvcc gives such a function a body for the host
+// that only calls exit(1), and for a call in a template it prints no warning.
 void check_exit();
 
-// Must be called before the program ends or resets the device: reports what has not been freed.
+// Must be called before the program ends or resets the device: reports what has not been freed, unless a
+// kernel's fault has made that impossible.
 void check_leaks(Context& context);
 
 // Records that the process uses a device, and what it does. With SIM_CHECK_FD, writes the number of the
@@ -58,8 +62,8 @@ void note_activity(Activity what);
 void note_missing();
 bool has_missing();
 
-// At the end of the process: prints the findings of all devices and a summary line on stderr. Returns the
-// number of errors.
+// At the end of the process: prints on stderr the findings of all devices, what was not checked, and a
+// summary line. Returns the number of errors.
 std::size_t print_findings();
 
 }  // namespace course::cudart

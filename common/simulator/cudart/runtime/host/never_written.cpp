@@ -49,7 +49,7 @@ std::vector<std::string> parameter_types(std::string_view demangled) {
   return types;
 }
 
-// The size of what a pointer of this type points to, if that can't have padding; else 0.
+// The size of what a pointer of this type points to, if that is a basic type, which has no padding; else 0.
 std::uint32_t element_bytes_of(std::string_view pointer) {
   static const std::map<std::string_view, std::uint32_t> kBytes = {
       {"bool", 1},   {"char", 1},           {"signed char", 1}, {"unsigned char", 1},
@@ -124,7 +124,7 @@ std::string threads_of(const LastWriter& writer) {
                      text(writer.block));
 }
 
-// What is missing, who wrote last, and what follows from both.
+// Who wrote last, and what follows from that and from what is missing.
 struct Explanation {
   std::string text;
   bool is_certain = true;  // otherwise the program may need only what has been written

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
 // With SIM_CHECK=1: which bytes of device memory have never been written (the checker of kernels has one bit
 // for each), and what wrote last to an allocation. A copy passes the bits on, so that a copy within the
-// device does not make memory count as written; a copy to the host that reads such bytes is a finding.
+// device does not make memory count as written. A copy to the host that reads such bytes is a finding, and so
+// is any copy, or collective, that reads only such bytes.
 // Not reported: padding. That is less than 16 bytes between what a kernel has written through a pointer to a
 // structure or an unknown type, the end of rows of cudaMallocPitch, and gaps of equal size and distance that
 // an alignment of rows explains.

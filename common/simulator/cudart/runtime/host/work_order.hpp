@@ -99,7 +99,7 @@ void work_accessed(Context& context, const std::string& what, bool is_copy, sim:
 // overlap with its use. Only its first MiB is looked at.
 inline constexpr const char *kAllocates = "cudaMallocAsync", *kFrees = "cudaFreeAsync";  // `what`
 void pool_used(Context& context, const char* what, std::uint64_t address, std::uint64_t n_bytes);
-// Reports that the current work of this thread is a launch of this kernel, if the host's checks are on.
+// Reports that the current work of this thread is a launch of this kernel. Only with the host's checks.
 void kernel_launched(Context& context, const std::string& kernel);
 // The last launch of each agent for which the host has not waited, and may not have waited.
 struct Launched {
@@ -109,8 +109,8 @@ struct Launched {
   CallStack calls;
 };
 std::vector<Launched> launches_not_waited_for();
-// Must be called when memory has been allocated or freed: accesses by earlier work are no longer compared
-// with later ones.
+// Must be called when memory has been allocated, freed or unregistered: accesses by earlier work are no
+// longer compared with later ones.
 void forget_accesses(std::uint64_t address, std::uint64_t n_bytes);
 
 // Work that the host has not waited for and that conflicts with an access of the host to this byte;
@@ -121,7 +121,7 @@ struct Unfinished {
 };
 std::optional<Unfinished> unfinished_use(std::uint64_t address, bool host_writes);
 // The pages of page-locked and managed memory that unfinished work uses, except pages that several
-// allocations share.
+// allocations share, and those of work that may signal the host by writes of system scope.
 struct HostPage {
   std::uint64_t address;
   bool written;

@@ -31,15 +31,15 @@ struct Place {
   }
 };
 
-// The allocation of device-accessible memory that contains `pointer`; std::nullopt for ordinary host memory.
-// Takes the locks of the contexts.
+// The allocation that contains `pointer`, of any device; std::nullopt for ordinary and registered memory of
+// the host. Takes the locks of the contexts.
 std::optional<Place> locate(const void* pointer);
 
 // "lies 4 bytes past the end of d_spare, which has 20 bytes", of a pointer in no allocation that is near the
 // end of one (or, with simConfine(), of one of its arrays); nothing for all others.
 std::optional<std::string> past_an_array(const void* pointer);
 
-// Whether the host can store a pointer there.
+// An error if the host can't store a pointer there: at a null pointer, or in device memory.
 Status check_out(const void* out);
 // Stores nullptr in `out` for zero bytes, as CUDA does. Takes the context's lock.
 Status allocate(Context& context, std::uint64_t n_bytes, sim::MemoryKind kind, Owned owned, void** out);
@@ -48,9 +48,10 @@ Status release_device(void* pointer);  // cudaFree
 Status release_host(void* pointer);    // cudaFreeHost
 // What kernels of the device find outside of its own memory: registered memory at the host's address, and of
 // other devices page-locked and managed memory, and what it may access since cudaDeviceEnablePeerAccess.
-// Takes no context's lock, because another kernel may hold it.
+// Also, with the reason of the refusal, what it must not access. Takes no context's lock, because another
+// kernel may hold it.
 std::vector<sim::OtherMemory> memory_of_others(const Context& context);
-// Releases an allocation of any origin on this device. For pools, graphs and resets.
+// Releases an allocation of any origin on this device. An error if there is none.
 Status release(Context& context, std::uint64_t base);
 
 // Rows of `width` bytes, `height` of them per slice, `depth` slices.
@@ -79,11 +80,11 @@ Status run_copy(Context& context, const CopyOp& copy);
 Status run_fill(Context& context, const FillOp& fill);
 // The modelled time of a fill, in µs.
 double fill_us(const sim::DevicePreset& chip, std::uint64_t n_bytes);
-// The time of a copy from ordinary memory of the host.
+// The modelled time of a copy from ordinary memory of the host, in µs.
 double from_host_us(const sim::DevicePreset& chip, std::uint64_t n_bytes);
 
-// An error unless [pointer, pointer + n_bytes) is inside one allocation of device-accessible memory. `what`
-// names it in the message.
+// An error unless [pointer, pointer + n_bytes) is inside one allocation (see locate()). `what` names it in
+// the message.
 Status check_range(const void* pointer, std::uint64_t n_bytes, const char* what);
 
 }  // namespace course::cudart

@@ -17,7 +17,7 @@
  *                  "object": "s_data[17]", "message": "one sentence", "block": [x,y,z], "thread": [x,y,z],
  *                  "other_block": […], "other_thread": […], "times": 3} ] }
  * "file" and "line": the innermost source position in the file that defines the kernel; "message" may report
- * further positions. Findings about host code have line 0.
+ * further positions. Of a finding about host code, the line of the call; 0 without debug information (-g1).
  * With SIM_TRACE also
  * "trace": { "truncated": false, "rows": [ {"launch": 0, "block": 3 or null for the whole grid,
  *            "after": "start|barrier|warp_sync|block|launch|shuffle|vote|publish|fault",
@@ -27,13 +27,14 @@
  *                        elements when they were read]], … ] (as "contents"; "": not known),
  *            "accesses": [ [block, warp, line, lanes, live lanes, wavefronts, fewest wavefronts], … ],
  *            "fault": "one sentence" (only in the row of a fault)} ] }
+ * In "writes", an element of the same array that was written in the same step has a third item, 1.
  * With SIM_PROFILE also
  * "lines": [ {"kernel": "…", "file": "…", "line": 31, every field of sim::LineProfile by its name}, … ]
  * "launches" has an entry for each of the first 1024 launches. A later launch is added to an entry of the
  * same kernel and shape ("times": the launches of which "modelled_us" and "counters" are the sum), or else
  * counted in "launches_left_out". "totals" are those of all launches. Findings are sorted: errors come before
- * hints, and memory errors come first. The report takes 4 MiB at most: longer texts, the source lines with
- * the fewest instructions and the end of a trace are left out. */
+ * hints, and memory errors come first. The report takes less than 8 MiB: the ends of long texts, the source
+ * lines with the fewest instructions and the end of a trace are left out, then whole lists. */
 #ifndef COURSE_SIM_CONTROL_H
 #define COURSE_SIM_CONTROL_H
 

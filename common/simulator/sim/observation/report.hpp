@@ -29,7 +29,7 @@ struct Report {
     // How well the launch fills a multiprocessor.
     int resident_blocks = 0;   // per multiprocessor, at once
     double occupancy = 0;      // resident threads as a fraction of the multiprocessor's maximum
-    int registers = 0;         // per thread; estimated from PTX unless the request gave them
+    int registers = 0;         // per thread; estimated from PTX if there is no machine code
     std::uint64_t shared = 0;  // bytes per block
     std::uint64_t times = 1;   // launches that this one stands for; times and counters are their sums
   };
@@ -64,7 +64,8 @@ struct FindingsText {
 // other lines of code with the same cause.
 FindingsText to_text(const std::vector<Finding>& findings);
 
-// At most kMaxReportBytes: long texts are cut, the cheapest source lines and the end of a trace left out.
+// At most kMaxReportBytes: long texts are cut, the cheapest source lines and the end of a trace left out; if
+// that is not enough, whole lists.
 inline constexpr std::size_t kMaxReportBytes = (std::size_t{8} << 20) - 1;
 std::string to_json(const Report& report, std::uint32_t mode);
 

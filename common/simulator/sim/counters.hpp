@@ -40,7 +40,7 @@ struct Counters {
   std::uint64_t shared_atomic_requests = 0;  // the atomic_requests in shared memory
   // Wavefronts of atomics in shared memory: lanes on one address share one.
   std::uint64_t shared_atomic_wavefronts = 0;
-  // Completed block-wide barriers and mbarrier phases.
+  // Completed barriers of blocks, also of some of their threads only, and mbarrier phases.
   std::uint64_t barriers = 0;
   // For the timing model (model.hpp). Caches are modelled as cache.hpp describes:
   std::uint64_t global_lines = 0;  // 128-byte lines that requests touch, also of local memory: L1 accesses

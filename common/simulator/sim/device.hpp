@@ -143,7 +143,7 @@ class Device {
   Timeline& timeline();
 
   // --- observation
-  void set_mode(std::uint32_t mode);  // bits of Mode; takes effect at the next launch
+  void set_mode(std::uint32_t mode);  // bits of Mode, for launches and calls from now on
   // Sets DeviceOptions::schedule_seed and any_start_order from the next launch on. Counters do not depend on
   // them, except with short_turns; whether a race is observed may.
   void set_schedule(std::uint64_t seed, bool any_start_order = true);

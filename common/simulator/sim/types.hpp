@@ -35,7 +35,7 @@ struct Allocation {
   MemoryKind kind = MemoryKind::device;
   std::string name;                 // "d_in" if its owner has named it, otherwise ""
   std::uint32_t element_bytes = 1;  // size of an element in messages
-  bool is_data = false;             // the dataflow counters watch it
+  bool is_data = false;             // an input of a task: see Device::name_buffer
   bool is_constant = false;         // a __constant__ variable, or a kernel's parameters
   bool by_kernel = false;           // from the device's heap: malloc() in a kernel
   bool only_parts = false;          // only its named parts may be accessed (Arena::confine)

@@ -35,7 +35,7 @@ struct Report {
   };
 
   std::string device;
-  double memory_gb_per_s = 0;  // bandwidth of the chip
+  double memory_gb_per_s = 0;  // achievable bandwidth of the chip
   std::uint64_t fills = 0;     // memsets
   // Operations of several devices in which this one took part, and what it sent to the others.
   struct Traffic {

@@ -20,7 +20,7 @@ struct CheckerRow {
   int rank;            // findings of a lower rank are shown first
 };
 
-// By rank: first what corrupts memory or ends the run, then what makes its result depend on timing.
+// The ranks put first what corrupts memory or ends the run, then what makes its result depend on timing.
 inline constexpr std::array kCheckers{
     CheckerRow{Checker::memcheck, "memcheck", 0, "memory access", 0},
     CheckerRow{Checker::racecheck, "racecheck", 4, "race", 4},
@@ -59,7 +59,7 @@ inline constexpr std::uint32_t kCheckersOfKernels = [] {
 // times higher while one of them is on, so that no case has to be run again without checkers.
 inline constexpr double kSlowdownByCheckers = 4;
 // When a checker has found an error, waiting for the end is hardly worth it: a race can be why there is none.
-// Then the limit is this fraction of the one without checkers.
+// Then the limit is the one without checkers, divided by this.
 inline constexpr double kShareAfterError = 4;
 
 }  // namespace course::sim

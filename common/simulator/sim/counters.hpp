@@ -20,13 +20,15 @@ struct Counters {
   std::uint64_t branches = 0;           // warp-wide conditional branches executed
   std::uint64_t divergent_branches = 0;
   std::uint64_t global_load_requests = 0;
-  std::uint64_t global_load_sectors = 0;  // also those of global atomics and asynchronous copies
-  std::uint64_t global_load_bytes = 0;    // that the lanes requested
+  // Sectors and bytes (that the lanes requested): also those of global atomics, which read and write them,
+  // asynchronous copies, textures, surfaces and prefetches.
+  std::uint64_t global_load_sectors = 0;
+  std::uint64_t global_load_bytes = 0;
   std::uint64_t global_store_requests = 0;
   std::uint64_t global_store_sectors = 0;
   std::uint64_t global_store_bytes = 0;
-  std::uint64_t shared_requests = 0;
-  std::uint64_t shared_wavefronts = 0;  // divided by shared_requests: 1.0 without bank conflicts
+  std::uint64_t shared_requests = 0;    // loads, stores and copies, without atomics
+  std::uint64_t shared_wavefronts = 0;  // divided by them: 1.0 without conflicts, if lanes access ≤ 4 bytes
   std::uint64_t shared_conflicts = 0;   // wavefronts beyond those of a conflict-free access of the same size
   std::uint64_t local_requests = 0;
   std::uint64_t local_sectors = 0;    // counted as if the lanes' words were adjacent, as on a GPU
@@ -38,14 +40,14 @@ struct Counters {
   std::uint64_t shared_atomic_requests = 0;  // the atomic_requests in shared memory
   // Wavefronts of atomics in shared memory: lanes on one address share one.
   std::uint64_t shared_atomic_wavefronts = 0;
-  // Completed block-wide barriers and mbarrier phases.
+  // Completed barriers of blocks, also of some of their threads only, and mbarrier phases.
   std::uint64_t barriers = 0;
   // For the timing model (model.hpp). Caches are modelled as cache.hpp describes:
-  std::uint64_t global_lines = 0;         // 128-byte lines that requests touch, each one L1 access
-  std::uint64_t near_sectors = 0;         // loaded sectors found in the lines that the warp loaded last
+  std::uint64_t global_lines = 0;  // 128-byte lines that requests touch, also of local memory: L1 accesses
+  std::uint64_t near_sectors = 0;  // loaded sectors found in the lines that the warp loaded last
   std::uint64_t memory_read_sectors = 0;  // that came from DRAM, each counted once per launch
   std::uint64_t memory_write_sectors = 0;
-  std::uint64_t partial_sectors = 0;       // sectors stored without all of their bytes, summed over requests
+  std::uint64_t partial_sectors = 0;       // of stores that do not fill all of their sectors: all these
   std::uint64_t global_atomic_passes = 0;  // distinct sectors of global atomics, summed over requests
   // Quarter passes of global atomics in the busiest part of the L2, see HotSpots.
   std::uint64_t hottest_atomics = 0;

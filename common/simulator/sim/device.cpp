@@ -36,13 +36,13 @@ namespace course::sim {
 namespace {
 
 constexpr std::uint64_t kParameterArea = 32768;  // bytes
-constexpr std::uint64_t kMaxThreads = 1 << 20;   // of a block, as far as facts tell more
+constexpr std::uint64_t kMaxThreads = 1 << 20;   // limit of KernelFacts::max_threads
 
 struct LoadedModule {
   ptx::Module module;
   ModuleImage image;
   std::vector<std::uint64_t> owned;  // allocations of the module's variables
-  ResourceTable compiled;            // its machine code
+  ResourceTable compiled;            // what its machine code uses
   bool live = true;
 };
 
@@ -50,7 +50,7 @@ struct Kernel {
   ModuleId module = 0;
   const ptx::Function* function = nullptr;  // nullptr: unloaded
   KernelFacts facts;
-  std::unique_ptr<Program> program;  // decoded at the first launch
+  std::unique_ptr<Program> program;  // decoded when it is first needed
   std::string decode_error;
   std::optional<std::vector<Outside>> outside;  // of the program, once somebody has asked
 };
@@ -315,7 +315,7 @@ Result<KernelId> Device::find_kernel(ModuleId id, std::string_view mangled_name)
   }
   facts.ptx_version = loaded.module.compute_capability();
   const auto product = [](const std::vector<std::uint32_t>& dims) {
-    std::uint64_t n = 1;  // not above the number that kMaxThreads stands for: all blocks are smaller
+    std::uint64_t n = 1;  // at most kMaxThreads: all blocks are smaller
     for (const auto d : dims) n = std::min<std::uint64_t>(n * d, kMaxThreads);
     return static_cast<int>(n);
   };
@@ -351,7 +351,7 @@ Result<Device::Symbol> Device::find_symbol(ModuleId id, std::string_view mangled
 
 // --- execution ---------------------------------------------------------------------------------------------
 
-// The kernel's program, decoded at its first launch. nullptr if it cannot be run; then `result` has the
+// The kernel's program, decoded when it is first needed. nullptr if it cannot be run; then `result` has the
 // fault.
 const Program* Device::Impl::program_of(Kernel& kernel, LaunchResult& result) {
   if (!kernel.program && kernel.decode_error.empty()) {

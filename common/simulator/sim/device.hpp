@@ -23,13 +23,14 @@ struct DeviceOptions {
   DevicePreset preset;
   int ordinal = 0;       // among the process's devices
   int host_threads = 0;  // 0: all cores
-  // 0: natural order; otherwise permutes blocks, warps and the lanes of atomics.
+  // 0: natural order; otherwise permutes blocks, warps and the lanes of atomics and stores.
   std::uint64_t schedule_seed = 0;
   // With a seed, blocks that may wait for each other start in any order, a few at once: CUDA guarantees no
   // more. Without this they start in order, as GPUs do and as libraries expect. Device::set_schedule sets it.
   bool any_start_order = false;
-  // Observed blocks and warps take turns of a few instructions, also in counted launches, whose counters then
-  // depend on the seed. For readers who follow a run step by step.
+  // Where blocks take turns (with a checker or a seed; if the launch is counted, only with a trace), they and
+  // their warps do after a few instructions. Counters then depend on the seed. For readers who follow a run
+  // step by step.
   bool short_turns = false;
   // Processor time after which a launch without checkers is ended (with them, kSlowdownByCheckers times as
   // much); 0: no limit.
@@ -95,19 +96,20 @@ class Device {
   Result<void> copy(std::byte* dst, const std::byte* src, std::uint64_t n_bytes);
   Result<void> fill(std::byte* dst, std::uint32_t value, std::uint32_t element_bytes, std::uint64_t count);
   // Informs the checkers that host code wrote these bytes (memcpy, memset), so that they count as
-  // initialised.
+  // initialised. With a checker on, writing to an input of a task is a finding.
   void host_wrote(std::uint64_t address, std::uint64_t n_bytes);
   // Those of these bytes that have never been written, as far as the initialisation checker knows: in
   // ascending order, as few ranges as possible. None for memory of others.
   std::vector<ByteRange> never_written(std::uint64_t address, std::uint64_t n_bytes) const;
-  // Makes these bytes count as uninitialised again; their contents do not change. Affects the checkers that
-  // the mode has on.
+  // Makes these bytes count as uninitialised again; their contents do not change. No effect before the first
+  // mode with kInitcheck.
   void forget_writes(std::uint64_t address, std::uint64_t n_bytes);
 
   // --- code
   // Allocates the module's variables and sets their initial values. Returns an error if the text cannot be
-  // parsed or memory is short. Unknown instructions are reported at the first launch of their kernel.
-  // `registers`: of the kernels of which machine code for this chip exists; of others they are estimated.
+  // parsed, memory is short, or an initial value names what the module does not define. Unknown instructions
+  // are reported when their kernel is first checked or launched.
+  // `compiled`: what kernels use of which machine code for this chip exists; for others it is estimated.
   Result<ModuleId> load_module(std::string_view ptx_text, const ResourceTable& compiled = {});
   // The same for the parts of a program that was compiled separately (ptx/link.hpp).
   Result<ModuleId> load_linked(std::span<const std::string> ptx_texts, const ResourceTable& compiled = {});
@@ -123,13 +125,14 @@ class Device {
 
   // --- execution
   // What launch() would refuse without running the kernel, because its configuration or its code does not
-  // suit the device. Does not depend on anything that kernels have done.
+  // suit the device. Does not depend on anything that kernels have done. The shared variables of called
+  // functions are not included: only launch() checks whether they fit.
   LaunchResult check(const LaunchRequest& request);
   // Synchronous: when this returns, the kernel has ended, and so have the kernels that its threads launched,
   // which run after it. The result says if it was refused, or if a fault ended it.
   LaunchResult launch(const LaunchRequest& request);
-  // What the launch uses outside of the subset that every observer follows (observation/subset.hpp), first
-  // what matters most; "" if nothing. Labs refuse such a launch.
+  // The first thing outside of the subset that every observer follows (observation/subset.hpp): of the
+  // launch's configuration, else of its code; "" if there is none. Labs refuse such a launch.
   std::string outside_of_subset(const LaunchRequest& request);
   // How many blocks of this kernel fit on one multiprocessor at once; 0 if not even one does.
   int occupancy(KernelId kernel, int threads_per_block, std::uint64_t dynamic_shared) const;
@@ -140,16 +143,17 @@ class Device {
   Timeline& timeline();
 
   // --- observation
-  void set_mode(std::uint32_t mode);  // bits of Mode; takes effect at the next launch
-  // Sets DeviceOptions::schedule_seed from the next launch on. Counters do not depend on it; whether a race
-  // is observed may.
+  void set_mode(std::uint32_t mode);  // bits of Mode, for launches and calls from now on
+  // Sets DeviceOptions::schedule_seed and any_start_order from the next launch on. Counters do not depend on
+  // them, except with short_turns; whether a race is observed may.
   void set_schedule(std::uint64_t seed, bool any_start_order = true);
   std::uint32_t mode() const;
   const std::vector<Finding>& findings() const;
   void add_finding(Finding finding);
   // Takes back what add_finding() was called with, once.
   void withdraw_finding(const Finding& finding);
-  // Adds a finding for each allocation that kernels have made and not freed. Each is reported once.
+  // Adds a finding for each allocation that kernels have made in observed launches and not freed. Each is
+  // reported once.
   void find_heap_leaks();
   // The findings as text, the most important first, several lines each.
   static FindingsText text_of(const std::vector<Finding>& findings);

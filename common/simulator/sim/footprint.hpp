@@ -32,7 +32,7 @@ class Footprint {
   // Adds the bytes [address, address + n_bytes).
   void add(std::uint64_t address, std::uint64_t n_bytes, Use use);
   void add(const Footprint& other);
-  // Removes these bytes, whatever their use, because the memory has been freed or allocated again.
+  // Removes these bytes, whatever their use.
   void forget(std::uint64_t address, std::uint64_t n_bytes);
   bool empty() const { return pages_.empty(); }
   // Approximate size of this object in the host's memory.
@@ -45,7 +45,8 @@ class Footprint {
     bool only_scope = true;  // all these accesses are strong, but not all have system scope
   };
   // The bytes on which the two conflict: both access them, at least one writes, and not both accesses are
-  // strong (`one_device`: both are by the same device). std::nullopt if there are none.
+  // strong; unless `one_device` (both are by the same device), strong accesses need system scope.
+  // std::nullopt if there are none.
   std::optional<Conflict> conflict_with(const Footprint& second, bool one_device = true) const;
   // Calls visit(address, use) for each page of kHostPage bytes that may hold bytes with this use.
   template <typename Visit>

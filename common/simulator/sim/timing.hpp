@@ -11,9 +11,9 @@ namespace course::sim {
 
 // Instructions that cost the same.
 enum class InstructionKind : std::uint8_t {
-  light,      // moves, address-space conversions, parameters: the compiler removes most of them
-  integer,    // also compare, select, logic and shifts
-  half_rate,  // 32-bit multiplications and shifts
+  light,      // moves, conversions of integers and addresses, parameters: most are removed by the compiler
+  integer,    // also compare, select and logic
+  half_rate,  // multiplications of up to 32 bits, shifts, bit fields, permutations of bytes
   floating,   // 32-bit and 16-bit
   special,    // bit counts, conversions to and from floats, approximate functions
   wide,       // 64-bit integers: two or more 32-bit instructions
@@ -21,7 +21,7 @@ enum class InstructionKind : std::uint8_t {
   divide,  // integer division: a routine of many instructions
   doubles,
   exchange,  // shuffles, votes
-  match,     // match.any, redux
+  match,     // match, redux
   memory,
   fence,
   control,

@@ -35,11 +35,11 @@ struct Allocation {
   MemoryKind kind = MemoryKind::device;
   std::string name;                 // "d_in" if its owner has named it, otherwise ""
   std::uint32_t element_bytes = 1;  // size of an element in messages
-  bool is_data = false;             // the dataflow counters watch it
+  bool is_data = false;             // an input of a task: see Device::name_buffer
   bool is_constant = false;         // a __constant__ variable, or a kernel's parameters
   bool by_kernel = false;           // from the device's heap: malloc() in a kernel
   bool only_parts = false;          // only its named parts may be accessed (Arena::confine)
-  // Only for memory of malloc() in a kernel, while checkers are on.
+  // Only for memory of malloc() in a kernel, in an observed launch.
   std::string made_by;               // demangled name of the kernel, otherwise ""
   std::vector<SourcePlace> made_at;  // innermost first
   ThreadId maker;
@@ -110,7 +110,7 @@ enum class Fault : std::uint8_t {
   launch_timeout,       // no progress, a deadlock, the watchdog's limit, or a grid too large to simulate
   device_assert,
   trap,
-  invalid_configuration,  // grid, block or shared memory beyond the limits
+  invalid_configuration,  // grid, block, cluster or shared memory beyond the limits
   out_of_resources,
   invalid_parameter,
 };
@@ -163,7 +163,7 @@ struct ChildLaunch {
 
 struct LaunchResult {
   Fault fault = Fault::none;
-  std::string text;            // empty without a fault; otherwise names the kernel, file:line and threads
+  std::string text;  // empty without a fault; otherwise names the kernel, also line and thread if known
   bool not_simulated = false;  // it could not be decoded, so nothing ran
   Counters counters;
   double modelled_us = 0;           // from the timing model: the kernel alone

@@ -53,8 +53,7 @@ def least_squares(points: list[tuple[float, float]]) -> tuple[float, float]:
 
 
 def fit(m: Measured) -> dict[str, tuple[float, str]]:
-    """The constants of sim/timing.hpp (in its order) that follow from measurements, each with the family it
-    comes from."""
+    """The constants of sim/timing.hpp that follow from measurements, each with the family it comes from."""
     clocks = m.clocks_per_us
     found: dict[str, tuple[float, str]] = {}
     submit, _ = m.line("launches", "launches", [1, 2, 4, 8, 16, 32])

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Kernels of CUB and Thrust, for which some findings are hints: see README.md, "Rules and limits".
+// Kernels of CUB and Thrust, for which some findings are hints: see README.md, "Rules".
 #pragma once
 
 #include <string_view>

@@ -10,7 +10,7 @@
 //     -lcudart
 //   ./check_gpu [TUPLES]
 // TUPLES of operands for each instruction (default 3000), rounded up to a multiple of 250.
-// Exit status: 0 when all agree, 1 when some differ, 77 without a GPU.
+// Exit status: 0 when all agree, 1 when some differ, 2 when a call fails, 77 without a GPU.
 #include <cuda_runtime.h>
 
 #include <algorithm>

@@ -112,7 +112,7 @@ void Decoder::copy(const Instruction& i) {
 }
 
 // prefetch{.space}.level [a] · prefetchu.level [a] · cp.async.bulk.prefetch.L2.global [a], size. Prefetches
-// of local memory, parameters and tensor maps have no effect.
+// of local and constant memory, parameters and tensor maps have no effect.
 void Decoder::prefetch(const Instruction& i) {
   if (i.has("local") || i.has("const") || i.has("param") || i.has("tensormap"))
     return static_cast<void>(emit("fence"));

@@ -183,8 +183,8 @@ class Ranker {
     std::vector<char> inside;
   };
 
-  // `looks`: a loop contains a strong load or an atomic whose old value is used, so it may wait for another
-  // thread. `only`: it accesses no other memory.
+  // `looks`: a loop contains a strong load, an atomic whose old value is used or a test of an mbarrier, so it
+  // may wait for another thread. `only`: it accesses no other memory.
   struct Polling {
     bool looks = false, only = true, writes = false;
     std::uint32_t length = 0;

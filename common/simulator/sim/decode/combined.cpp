@@ -44,8 +44,8 @@ std::vector<bool> registers_by_lane(const ptx::Function& f) {
   return by_lane;
 }
 
-// The lanes vote, or reduce their values (REDUX, which has no floating-point numbers and 32 bits). Old values
-// that are used can only be computed for additions.
+// The lanes vote, or reduce their values (REDUX, which takes integers of 32 bits; of 64-bit atomics, those
+// that add a constant). Old values that are used can only be computed for additions.
 bool can_be_combined(const ptx::Instruction& i, const MicroOp& op) {
   const ptx::Type type = i.types.empty() ? ptx::Type::none : i.types.back();
   if (type == ptx::Type::u64 && i.has("add"))

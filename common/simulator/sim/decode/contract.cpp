@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // The rule by which ptxas contracts products, derived from its machine code for random expressions
-// (a GPU and the simulator agreed on them; the README has the numbers):
+// (a GPU and the simulator agreed on nearly all; the README has the numbers):
 //   - A sum (add, sub) takes a product (mul) of the same type and .ftz in the same basic block. Neither has a
 //     rounding modifier, the product has no .sat and no guard, and none of its factors is 1 or -1. A neg or
 //     mov between the two does not matter.
@@ -218,7 +218,7 @@ class Contractor {
     for (const Use& u : uses) candidates_[at(u.instruction)][u.operand - 1] = {k, u.operand, u.negated};
   }
 
-  // Whether each sum that uses the product takes it or may still take it.
+  // Whether each sum that uses the product takes it or, unless `all`, may still take it.
   bool is_free(std::int32_t product, const std::vector<Contraction>& into, bool all = true) const {
     const auto& uses = uses_[at(product)];
     return std::all_of(uses.begin(), uses.end(), [&](const Use& u) {

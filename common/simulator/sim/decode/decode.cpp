@@ -57,7 +57,7 @@ void Decoder::unsupported(const Operand& operand, const std::string& why) const 
   unsupported(why);
 }
 
-// A function's address is in the initial value of a variable, or an instruction of some kernel takes it.
+// A function's address is in the initial value of a variable, or an instruction of some function takes it.
 void Decoder::note_taken_addresses() {
   program_.address_taken.assign(sources_.size(), false);
   if (std::none_of(sources_.begin(), sources_.end(), [](const auto* f) { return !f->prototypes.empty(); }))

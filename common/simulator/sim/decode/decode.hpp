@@ -39,20 +39,20 @@ struct SlotNames {
   Offsets shared;                   // of shared variables, in the block's shared memory
 };
 
-// Decodes a kernel. An Error contains the instruction, the function and file:line. Fills `names` unless it is
-// nullptr.
+// Decodes a kernel. An Error about an instruction contains it, the function and file:line. Fills `names`
+// unless it is nullptr.
 Result<Program> decode(const ModuleImage& image, const ptx::Function& kernel, const OpTable& table,
                        SlotNames* names = nullptr);
 
 // Assigns scheduling ranks to blocks: a reverse post-order in which loop bodies come before what follows the
-// loop. Also assigns their costs: short loops that poll memory use up their time slice quickly, so that the
-// threads that they wait for can run.
+// loop. Also marks loops that poll and the loads that they poll with, and assigns costs: short loops that
+// poll memory use up their time slice quickly, so that the threads that they wait for can run.
 void rank_blocks(Program& program);
 // Fills in ProgramFunction::unset_slots.
 void find_unset_slots(Program& program);
-// Marks atomics that one lane executes for all (kCombined). nvcc's assembler combines integer additions,
-// minima, maxima and bitwise operations if the way in which the address is computed makes it the same for the
-// whole warp.
+// Marks atomics of the kernel itself, without called functions, that one lane executes for all (kCombined).
+// nvcc's assembler combines integer additions, minima, maxima and bitwise operations if the way in which the
+// address is computed makes it the same for the whole warp.
 void mark_combined_atomics(Program& program);
 
 // The prefix of a function's own variables in ModuleImage::variables. No variable name can start like this.

@@ -93,7 +93,7 @@ class Decoder {
   }
   std::uint32_t temporary(SlotKind kind) { return new_slot(kind); }
   bool is_double_wide(std::int32_t index) const;
-  // Whether an instruction reads this destination register.
+  // Whether any other operand of the function names this destination register.
   bool is_read(const Operand& destination) const;
   std::pair<std::uint32_t, std::uint32_t> double_wide(const Operand& operand);
 

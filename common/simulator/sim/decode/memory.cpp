@@ -294,7 +294,8 @@ void Decoder::atomic(const Instruction& i) {
       atomic_element(r, a, i.operands.at(first), k, values, returns ? &part(i.operands.at(0), k) : nullptr);
   }
   helper_ = false;
-  // The order of blocks can be observed if the old value is used, and through the rounding of float sums.
+  // The order of blocks can be observed if the old value is used, through the rounding of float sums, and
+  // after operations that do not commute.
   const bool shows = used || is_float(a.type) || a.type == Type::f16x2 || a.type == Type::bf16x2 ||
                      name == "exch" || name == "cas" || name == "inc" || name == "dec";
   if (shows && a.kind != MemorySpace::shared) program_.order_sensitive = true;

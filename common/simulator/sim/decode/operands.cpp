@@ -9,7 +9,8 @@
 
 namespace course::sim {
 
-// The slot of an operand that is read as `kind`; `type` is the type of an immediate.
+// The slot of an operand that is read as `kind`; `type` is the type of an immediate,
+// and says whether a narrower register is sign-extended.
 std::uint32_t Decoder::source(const Operand& operand, SlotKind kind, Type type) {
   switch (operand.kind) {
     case Operand::Kind::reg: {

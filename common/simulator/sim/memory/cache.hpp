@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: MIT
 // A model of the caches for global memory, for counters and the timing model: the bytes that DRAM must
 // deliver, and the level in which a load finds its value. Sectors have 32 bytes, lines 128.
-// The L2 cache is modelled per launch. A line is present if all lines touched since its last use fit into the
-// cache together with it. Within a launch nothing is evicted, and a sector that was only partly written is
-// read from DRAM when it is loaded, whichever access came first. Therefore the counts do not depend on the
-// order of blocks that share a sector but no word. A sector that one warp has written completely is not read:
-// a block that loads it must be ordered after the store.
+// The L2 cache is modelled per launch. A line is present if all sectors that have entered the cache since the
+// launch of its last use began fit into it. Within a launch nothing is evicted, and a sector that was only
+// partly written is read from DRAM when it is loaded, whichever access came first. Therefore the counts do
+// not depend on the order of blocks that share a sector but no word. A sector that one warp has written
+// completely is not read: a block that loads it must be ordered after the store.
 #pragma once
 
 #include <bit>
@@ -18,7 +18,7 @@ namespace course::sim {
 
 class Cache {
  public:
-  // For the arena's memory; `capacity`: size of the L2 cache in bytes.
+  // For the arena's memory; `capacity`: the part of the L2 cache that holds it, in bytes.
   Cache(const Arena& arena, std::uint64_t capacity);
   ~Cache();
   Cache(const Cache&) = delete;

@@ -61,7 +61,7 @@ class Arena {
   // The allocation that contained `address` last before it was freed, or nullptr.
   const Allocation* find_freed(std::uint64_t address) const;
   // The live allocation or part of a confined one closest to `address`, below or above it, or nullptr.
-  // Variables created by the compiler count only if they are adjacent.
+  // A module's variables count only if they are less than 256 bytes away.
   const Allocation* nearest(std::uint64_t address) const;
   // Memory outside of the arena.
   void set_others(std::vector<OtherMemory> others);

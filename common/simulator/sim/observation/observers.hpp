@@ -48,7 +48,7 @@ class Observers {
                   std::uint64_t schedule_seed);
   // After begin(): one observer per host thread, each for the blocks that it runs. Empty if a single observer
   // must see the whole launch. After such a launch, must_see_again() returns whether the launch must be
-  // repeated with a single observer; memory has then been restored.
+  // repeated, after another begin_parallel(); memory has then been restored.
   std::vector<Observer*> begin_parallel(std::uint32_t mode, const Program& program,
                                         const LaunchRequest& launch, int host_threads);
   bool must_see_again(bool faulted);

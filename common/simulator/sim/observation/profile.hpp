@@ -19,7 +19,7 @@ struct LineProfile {
   std::uint32_t line = 0;
   std::uint64_t warp_instructions = 0, lane_instructions = 0;
   std::uint64_t branches = 0, divergent_branches = 0;
-  std::uint64_t global_requests = 0, global_sectors = 0, global_bytes = 0;  // loads, stores and atomics
+  std::uint64_t global_requests = 0, global_sectors = 0, global_bytes = 0;  // also of local memory
   std::uint64_t local_sectors = 0;  // of these sectors, those of local memory
   std::uint64_t shared_requests = 0, shared_wavefronts = 0;
   std::uint64_t atomic_requests = 0, atomic_lanes = 0, atomic_serialised = 0;

@@ -150,7 +150,7 @@ Json json_of(const TraceRow& row) {
 }
 
 // The order of findings: first what corrupts memory or ends the run, then what makes the result depend on
-// timing. A hang comes after the findings that may explain it.
+// timing. A hang comes after misused barriers, which may explain it.
 int rank(const Finding& f) {
   if (f.severity == Severity::hint) return 9;
   return f.kind == "no-progress" || f.kind == "time-limit" ? 3 : row_of(f.checker).rank;

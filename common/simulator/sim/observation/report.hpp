@@ -29,13 +29,13 @@ struct Report {
     // How well the launch fills a multiprocessor.
     int resident_blocks = 0;   // per multiprocessor, at once
     double occupancy = 0;      // resident threads as a fraction of the multiprocessor's maximum
-    int registers = 0;         // per thread; estimated from PTX unless the request gave them
+    int registers = 0;         // per thread; estimated from PTX if there is no machine code
     std::uint64_t shared = 0;  // bytes per block
     std::uint64_t times = 1;   // launches that this one stands for; times and counters are their sums
   };
 
   std::string device;
-  double memory_gb_per_s = 0;  // bandwidth of the chip
+  double memory_gb_per_s = 0;  // achievable bandwidth of the chip
   std::uint64_t fills = 0;     // memsets
   // Operations of several devices in which this one took part, and what it sent to the others.
   struct Traffic {
@@ -64,7 +64,8 @@ struct FindingsText {
 // other lines of code with the same cause.
 FindingsText to_text(const std::vector<Finding>& findings);
 
-// At most kMaxReportBytes: long texts are cut, the cheapest source lines and the end of a trace left out.
+// At most kMaxReportBytes: long texts are cut, the cheapest source lines and the end of a trace left out; if
+// that is not enough, whole lists.
 inline constexpr std::size_t kMaxReportBytes = (std::size_t{8} << 20) - 1;
 std::string to_json(const Report& report, std::uint32_t mode);
 

@@ -205,7 +205,7 @@ void Trace::warp_synced(Warp& w, std::uint32_t, const MicroOp& op) {
 
 // --- accesses ----------------------------------------------------------------------------------------------
 
-// An element with its present value.
+// An element and the row that has its present value, or will have it. The value itself: filled().
 TracePlace Trace::place_of(const Block& block, const NamedArray& object, std::uint64_t element) {
   BlockState& b = blocks_[&block];
   const auto& pending = object.shared ? b.shared : global_;

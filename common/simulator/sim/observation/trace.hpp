@@ -3,10 +3,10 @@
 // contents; for each write, the thread, the source line, and the elements from which the value was computed
 // (origins.hpp); for each access, the lanes that took part.
 // A step of a block ends at a barrier, at a __syncwarp or at the end of the block. A step of the whole grid
-// ends with the launch; for a single array it also ends when a thread publishes something in it (by a
-// volatile, relaxed or releasing store). Exchanges between the lanes of a warp are rows of their own. The two
-// shuffles of the halves of a 64-bit value are one row. The first fault is the last row, whether it ends the
-// kernel or is a race.
+// ends with the launch, and at a barrier if there is only one block; for a single array it also ends when a
+// thread publishes something in it (by a volatile, relaxed or releasing store). Exchanges between the lanes
+// of a warp are rows of their own. The two shuffles of the halves of a 64-bit value are one row. The first
+// fault is the last row, whether it ends the kernel or is a race.
 // For small inputs. The numbers of rows and bytes are limited; TraceLog::truncated reports when rows are
 // missing.
 #pragma once

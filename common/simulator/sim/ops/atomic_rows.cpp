@@ -155,7 +155,8 @@ void atomic(Warp& w, const MicroOp& op) {
 }
 
 // 16-byte atomics. Each value is in two slots: b in src[1] and src[2], c in src[3] and dst[3] (like the
-// fourth value of a store), the old value in dst[0] and dst[1]. Programs with these run on one host thread.
+// fourth value of a store), the old value in dst[0] and dst[1]. Programs with these outside of shared memory
+// run on one host thread.
 template <Place P, bool kCompare>
 void atomic_wide(Warp& w, const MicroOp& op) {
   Lanes a;

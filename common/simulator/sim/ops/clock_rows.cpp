@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
-// The clocks. A block's time is the number of warp instructions that it has executed, plus extra ticks for
-// reading the clock and for sleeping. It is the same in every run and always advances, so that loops which
-// wait for a time end. Compiled once per instruction set of the host.
+// The clocks. A block's time is the number of warp instructions that it has executed (loops that poll cost
+// more, see rank_blocks), plus extra ticks for reading the clock and for sleeping. It is the same in every
+// run and always advances, so that loops which wait for a time end. Compiled once per instruction set of the
+// host.
 #include <algorithm>
 
 #include "sim/ops/rows.hpp"

@@ -31,7 +31,7 @@ void add_extremes(Rows r, const std::string& name) {
   }
 }
 
-// Rows for f32 with all its modifiers, and for f64.
+// Rows for f32 with .sat, without and with .ftz.
 template <typename Op, typename... Args>
 void add_saturating(Rows r, const std::string& name) {
   r.row<Sat<Op>, f32, Args...>(name + ".sat.f32");

@@ -54,7 +54,7 @@ void add_arithmetic(Rows r, const std::string& name) {
   add<BF16, HalfArithmetic<Op>, 2>(r, name, {0});
 }
 
-// setp for one element, and for two with one predicate each (decode/alu.cpp uses the rows .lo and .hi).
+// setp for one element. decode/alu.cpp splits a pair, with one predicate each, into two of these.
 template <typename Format, typename Op>
 struct HalfCompare {
   static bool of(s64 flags, u16 a, u16 b) {

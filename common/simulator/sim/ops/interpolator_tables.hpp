@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // The coefficients of interpolator.hpp per segment: of 1 in units of 2^-20, of x and of x² in units of 1/2.
-// The units of results: 2^-24 (reciprocal, reciprocal root, logarithm, sine), 2^-23 (root), 2^-22 (power).
+// The units of results: 2^-24 (reciprocal, reciprocal root, logarithm, sine), 2^-23 (root, power).
 // Tables of roots begin with the segments of even exponents. Fitted to the results of an H100 for every
 // mantissa, so that all are equal; other coefficients may be, too.
 #pragma once

@@ -8,7 +8,7 @@ namespace course::sim::SIM_ISA {
 
 namespace {
 
-// T: the type in memory, sign-extended to the slot. Count: elements of a vector access, 1, 2 or 4.
+// T: the type in memory, extended to the slot with its sign or zeros. Count: elements of a vector, 1, 2 or 4.
 template <Place P, typename T, int Count>
 void load(Warp& w, const MicroOp& op) {
   Lanes a;

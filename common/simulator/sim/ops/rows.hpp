@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Makes rows of the op table from the pure functions of ops/alu.hpp: the lane loop and the signature.
+// Makes rows of the op table from pure functions (alu.hpp, float.hpp …): the lane loop and the signature.
 #pragma once
 
 #include <string>

@@ -2,8 +2,8 @@
 // The run loop: chooses a group of a warp's lanes, runs basic blocks, splits and merges groups, and calls the
 // machine at synchronisation. Compiled once per instruction set of the host, so that it can inline handlers.
 // Scheduling: of the groups that can run, the one with the deepest call comes first, then the one at the
-// block with the lowest rank (cfg.cpp). A group that has taken 64 back edges while others wait is postponed,
-// so that locks inside a warp make progress.
+// block with the lowest rank (cfg.cpp). After 64 back edges of a diverged warp, the group that has waited
+// longest runs, so that locks inside a warp make progress.
 // Source: for the min-rank rule, Collange, "Stack-less SIMT reconvergence at low cost", 2011 (hal-00622654).
 #include <algorithm>
 #include <utility>
@@ -17,9 +17,9 @@ const Engine& engine();
 
 namespace {
 
-constexpr u32 kPatience = 64;  // back edges that a diverged group may take before another group runs
+constexpr u32 kPatience = 64;  // back edges of a diverged warp after which another group runs
 
-// Merges groups at the same position. A waiting group that gains lanes checks its barrier again.
+// Merges groups at the same position. One that waits for lanes of its warp and gains some checks again.
 void merge(Warp& w) {
   for (std::size_t i = 0; i < w.groups.size(); ++i) {
     for (std::size_t k = i + 1; k < w.groups.size();) {

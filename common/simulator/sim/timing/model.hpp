@@ -3,7 +3,8 @@
 // calls them "modelled". The time of a kernel is that of an empty kernel plus the time that the units of the
 // machine need: the work of each unit ÷ its rate, and the longest chain of waits (Counters::chain_clocks).
 // Units of multiprocessors need at least as long as the block that needs them longest does on one of them.
-// These overlap: the largest counts fully, the others with the weight Timing::blend.
+// These overlap: they are combined with the exponent Timing::blend, so the largest counts most. A kernel
+// whose data come from memory also waits for the first of them.
 #pragma once
 
 #include <cstdint>

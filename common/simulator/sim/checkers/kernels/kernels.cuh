@@ -5,7 +5,7 @@
 //   // REASON words       in the message of every finding
 //   // LAUNCH grid block  further words: n (items of `in` and `out`, 4096), shared (dynamic bytes),
 //                         cooperative, free (the host has freed `scratch`), scratch_at K (it is a part of
-//                         `out`, from element K on)
+//                         `out`, from element K on), task (`in` is an input of a task)
 //   // FAULT, // OTHER    at the end of lines: where the finding and its other side must point
 //   // HELPER             at the end of lines of functions that several kernels call: the marked line is
 //                         that of the call

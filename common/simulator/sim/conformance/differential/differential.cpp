@@ -15,7 +15,7 @@
 //   LD_LIBRARY_PATH=build/common/simulator/cudart ./differential 1 100000 > sim.txt; diff gpu.txt sim.txt
 // JIT_LEVEL=0 in the environment turns the driver's optimisations off (4 is the default). A GPU that agrees
 // with the simulator then, and not otherwise, departs from the ISA because of an optimisation.
-// Exit status: 0; 1 when a kernel could not be loaded or run; 77 without a device.
+// Exit status: 0; 1 when a kernel could not be loaded or run; 2 for wrong arguments; 77 without a device.
 #include <cuda_runtime.h>
 
 #include <algorithm>

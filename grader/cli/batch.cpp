@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // The hidden commands of which `./lab grade-all` (grader/batch/grade_all.py) consists. Each performs one step
-// for one submission or for all, reads and writes JSON files, and can be repeated.
+// for one submission or for all, reads and writes JSON, and can be repeated.
 //   labcli batch-harness   how submissions are compiled, and the files that decide a grade
 //   labcli batch-baselines the times of the CPU baselines
 //   labcli batch-rescore   what stored results are worth by another table of points

@@ -39,10 +39,11 @@ Result<ChosenDevice> choose_device(const std::string& wanted, const Layout& layo
 // LD_LIBRARY_PATH, that of the package nvidia-nccl-cu12 or -cu13 in ./lab's Python environment, or one of the
 // system. An Error if there is none.
 Result<std::string> nccl_folder(const Layout& layout);
-// An Error unless there are that many GPUs (with NCCL) or simulated devices.
+// An Error unless there are that many GPUs or simulated devices.
 Result<void> check_devices(unsigned wanted, const ChosenDevice& device);
 
-// The GPU's current clocks from nvidia-smi: "1980 MHz, 3201 MHz" (multiprocessors, memory); "" if it fails.
+// The first GPU's current clocks from nvidia-smi: "1980 MHz, 3201 MHz" (multiprocessors, memory); "" if it
+// fails.
 std::string gpu_clocks();
 
 }  // namespace course::grader

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Fields of the simulator's report, whose texts are shown.
+// Readers of fields of the simulator's report. Texts are made safe to show (tame_line).
 #pragma once
 
 #include <string>

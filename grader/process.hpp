@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Runs a trusted tool (ninja, git, nvcc, this program) to its end with a time limit and returns its output.
 // Student code is not started here: lab::Session does that. (Compilers of student code are started here, in a
-// sandbox.)
+// sandbox; ./lab bench starts a student's kernels here, without one.)
 #pragma once
 
 #include <functional>

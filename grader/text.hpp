@@ -33,9 +33,9 @@ std::size_t terminal_columns();
 // empty.
 std::string wrap_message(std::string_view message, std::size_t width, std::size_t indent = 0);
 
-// Returns valid UTF-8 in which control characters other than newline and tab are written as escapes
-// ("\x1b"), so that no output or file name of a student can move the cursor, sound the bell or recolour the
-// terminal.
+// Returns valid UTF-8 in which control characters other than newline and tab, marks of the writing direction,
+// invalid bytes and what XML forbids are written as escapes ("\x1b", "\u202e"), so that no output or file
+// name of a student can move the cursor, sound the bell, or turn or recolour the terminal's text.
 std::string tame(std::string_view text);
 
 // The same on one line: newlines and tabs become spaces.

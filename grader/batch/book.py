@@ -77,7 +77,7 @@ CREATE INDEX of_file ON attempts (lab, sha256);
 CREATE TABLE worth (
   attempt INTEGER PRIMARY KEY REFERENCES attempts, points INTEGER NOT NULL, max_points INTEGER NOT NULL,
   bonus_points INTEGER NOT NULL, tasks TEXT NOT NULL);
--- The final grades that ./lab class grades computed the last time.
+-- The final grades, as ./lab class or ./lab grade-all computed them the last time.
 CREATE TABLE finals (
   student TEXT NOT NULL, lab TEXT NOT NULL, status TEXT NOT NULL, points REAL, bonus REAL, submission INTEGER,
   details TEXT NOT NULL, PRIMARY KEY (student, lab));

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""The form of all CSV files."""
+"""The form of the CSV files of ./lab grade-all and ./lab class."""
 
 import csv
 import io

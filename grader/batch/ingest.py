@@ -5,8 +5,8 @@ and lab, or the reason why there is none.
 A submission is a folder, a repository, a .zip, a .tar.gz or a bare .cu file; a student may have several. Only
 files that a lab allows are read: plain ones (no link is followed, no pipe opened), of a bounded size. Whatever
 lies there, `ingest` returns; what is refused gets a POLICY verdict with a message for the student, and no other
-student is affected. Every entry of the folder, except the platform's own lists, gives a row. If an entry has no
-usable file, the row contains the reason.
+student is affected. Every student with an entry in the folder (lists of the platform and files of the system are
+none) gets a Submission for each of the labs. If there is no usable file, it contains the reason.
 """
 
 import base64

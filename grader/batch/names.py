@@ -36,7 +36,7 @@ MISNAMED = (".cu.txt", ".cpp")  # what editors and platforms make of .cu
 
 class Owner(NamedTuple):
     student: str  # shown
-    file: str  # the name that the file had; for a folder or an archive of any name ""
+    file: str  # the name that the file had, "" for a folder of Moodle's; of a name in no platform's form, the entry's
     late: bool
 
 

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""A student's results for a lab in two editions: for instructors (whole, written here), and for the student (no
-seed of the class, nothing of this machine), of which ../desk/feedback.py makes what is handed back.
+"""A student's results for a lab in two editions: for instructors (whole, written here), and for the student
+(without seed and values: ../report/edition.hpp), of which ../desk/feedback.py makes what is handed back.
 
 reports/SLUG/LAB.html, LAB.json, LAB.cu         for instructors: the result, and the file that was graded
 """

@@ -99,7 +99,7 @@ Percent = Annotated[float, 100]
 class Late:
     grace_minutes: float = 0
     percent_per_day: Percent = 0
-    most_days: int = 0  # later than that: 0 points
+    most_days: int = 0  # later than that: 0 points; 0: no limit
 
 
 @dataclass(frozen=True)

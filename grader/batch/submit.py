@@ -20,8 +20,9 @@ from ingest import read_plain
 
 EPILOG = """
 Only labs/LAB/LAB.cu is packed; other files would not be looked at. Without
-names: every lab in which a task is implemented. Before packing, your files are
-graded on the simulator, so that you see what you hand in.
+names: every lab in which a task is implemented (with --no-check: every lab).
+Before packing, your files are graded on the simulator, so that you see what
+you hand in.
 """
 
 

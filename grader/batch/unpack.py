@@ -4,9 +4,9 @@ own, with little memory and time.
 
     answer(path)      {"refused": reason or "", "files": {name: base64}, "others": [names]}
 
-An archive within the archive is opened, too; one within that is not. Nothing is ever written: links, pipes,
-absolute names and "..", which do harm when an archive is unpacked, are refused by name. What an archive says of
-its sizes is not believed: reading stops at the limits.
+An archive within the archive is opened, too; one within that is not. Nothing is ever written. An archive is
+refused for an absolute name or one with "..", and for a link or a pipe that is named like a .cu file. What an
+archive says of its sizes is not believed: reading stops at the limits.
 """
 
 import base64

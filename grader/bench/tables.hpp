@@ -19,7 +19,8 @@ namespace course::grader {
 std::vector<std::uint64_t> sizes_on(unsigned gpus, const std::vector<std::uint64_t>& sizes);
 
 // Merges the results of the bench programs to {"schema": 1, "date": …, "labs": [ … ]}. `yours`: results of
-// programs built from the student's files, whose rows get the kind "yours".
+// programs built from the student's files, whose rungs are added to the tables of `solutions` with the kind
+// "yours".
 Result<std::string> merge_bench(const std::vector<std::string>& solutions,
                                 const std::vector<std::string>& yours, const std::string& date);
 

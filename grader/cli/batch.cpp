@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // The hidden commands of which `./lab grade-all` (grader/batch/grade_all.py) consists. Each performs one step
-// for one submission or for all, reads and writes JSON files, and can be repeated.
+// for one submission or for all, reads and writes JSON, and can be repeated.
 //   labcli batch-harness   how submissions are compiled, and the files that decide a grade
 //   labcli batch-baselines the times of the CPU baselines
 //   labcli batch-rescore   what stored results are worth by another table of points
@@ -207,7 +207,7 @@ void add_batch(CLI::App& app, Run& run) {
     sub->add_option("LAB", options->labs, "Labs; all when none is named");
     sub->add_option("--device", options->device)->check(CLI::IsMember({"auto", "sim", "gpu"}));
     sub->add_option("--task", options->task, "Only this task");
-    sub->add_option("--seed", options->seed, "Of the class");
+    sub->add_option("--seed", options->seed, "Of the run; of grade-one: the file's own");
     sub->add_option("--out", options->out, "Where the JSON goes");
     sub->callback([&run, options, command] { run = [options, command] { return command(*options); }; });
     return sub;

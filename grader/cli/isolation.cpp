@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// labcli isolation: prints the isolation of student code on this machine. The first line is the level, the
-// others list what is missing for a higher one.
+// labcli isolation: prints the isolation of student code on this machine. The first line is the level with
+// its parts, the others list what is missing.
 #include <fmt/ranges.h>
 #include <CLI/CLI.hpp>
 

@@ -19,7 +19,7 @@ void add_list(CLI::App& app, Run& run) {
   command->add_flag("--json", *json, "Machine-readable, on stdout");
   auto instructions = std::make_shared<bool>(false);
   command->add_flag("--instructions", *instructions,
-                    "What kernels in labs may use instead, and which checks do not follow the rest");
+                    "Instead: what kernels in labs may use, and which checks do not follow the rest");
   command->footer("\nExamples:\n  ./lab list\n  ./lab list --json | jq '.labs[].id'");
   command->callback([&run, json, instructions] {
     run = [json, instructions] {

@@ -21,7 +21,7 @@ struct OneCaseOptions {
   std::uint64_t seed = 1;
   bool solutions = false;
 };
-// LAB, TASK, --case and --solutions; --seed is not among them.
+// LAB, TASK (also as --task), --case and --solutions; --seed is not among them.
 void add_options(CLI::App& command, OneCaseOptions& options, const char* about_case);
 
 struct OneTask {
@@ -34,8 +34,9 @@ OneTask select_one(const OneCaseOptions& options);
 lab::Case named_case(const OneTask& one, const std::string& name);
 // Builds the lab's runner, with this task alone of a student's file. The path of the program.
 std::string build_one(const OneTask& one, bool solutions);
-// Builds the runner and runs the case. Throws if the simulator has no report; otherwise the outcome may
-// still be wrong. `runner`: the path of a runner that is already built; "" for the lab's own.
+// Builds the runner and runs the case. Throws if the task is not implemented, on INFRA, and if the simulator
+// has no report; otherwise the outcome may still be wrong. `runner`: the path of a runner that is already
+// built; "" for the lab's own.
 lab::Outcome run_one(const OneTask& one, const lab::Case& c, bool solutions, std::uint64_t seed,
                      const lab::Measure& measure, const std::string& runner = "");
 

@@ -113,7 +113,8 @@ void keep_wrong_case(const Layout& layout, const std::string& lab, const std::st
   if (!command.empty()) std::ofstream(file) << command << '\n';
 }
 
-// The smallest input that a failed task gets wrong, as text; "" if none is looked for or found.
+// The smallest input that a failed task gets wrong, as text; "" if none is looked for or found. Keeps it for
+// ./lab debug --wrong, and sets result.small_input if it was traced.
 std::string smallest_of(const Layout& layout, const lab::Problem& problem, TaskResult& result, bool solutions,
                         std::size_t max_lines) {
   const lab::Task* task = lab::find_task(problem.manifest(), result.id);

@@ -173,8 +173,8 @@ class Judge:
         return out
 
     def is_open(self, lab: str, due: datetime.datetime | None, slip_days: int) -> bool:
-        """Whether what is submitted now can still earn points: until then nothing is missing. A lab without
-        a due date is always open."""
+        """Until the last day of the late rule (without a limit: the due date), with slip days, nothing is
+        missing. A lab without a due date is always open."""
         late = self.settings.lab(lab).late
         after = datetime.timedelta(days=late.most_days + slip_days, minutes=late.grace_minutes)
         return due is None or self.now <= due + after
@@ -187,7 +187,7 @@ class Judge:
         return max(0, math.ceil(seconds / DAY))
 
     def with_bonus(self, points: float, bonus: float, most: float | None) -> tuple[float, float]:
-        """The one place that knows what becomes of a bonus."""
+        """Points and bonus, as class.toml's `bonus` says what becomes of a bonus."""
         if self.settings.bonus == "separate":
             return points, bonus
         limit = most if self.settings.bonus == "capped" and most is not None else math.inf

@@ -5,9 +5,9 @@
 usage: ./lab gradescope OUT.zip [LAB…] [--minutes N] [--isolation LEVEL]
 
 The archive holds Gradescope's two programs (files/setup.sh, files/run_autograder with grade_submission.py),
-the labs to grade (all when none is named) and, in course/, what grading needs of this checkout as it is now:
-with your points and cases, and without solutions, which grading does not need and nobody can then take from
-the container.
+the labs to grade (all when none is named), the minutes, the isolation and, in course/, what grading needs of
+this checkout as it is now: with your points and cases, and without solutions, which grading does not need and
+nobody can then take from the container.
 """
 
 import argparse

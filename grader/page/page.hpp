@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 // The common design of all HTML reports: grade, trace and photo. A report is one self-contained page that
 // loads nothing and is readable in dark mode, on a phone, on paper, by keyboard and with a screen reader. In
-// this folder: page.hpp the page and its sections, table.hpp tables and their bars, style.css the style
-// sheet, embed.py, which puts it into the program.
+// this folder: page.hpp the page and its sections, table.hpp tables and their bars, markup.hpp the escapes,
+// style.css the style sheet, trace.js the player of traces, embed.py, which puts these two into the program.
 //
 //   using namespace page;
 //   Html body = section("Scan", table(…));

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// The darkroom: runs the stages of ./lab photo one after the other. A stage calls tasks of its lab, and each
+// The darkroom: runs one stage of ./lab photo. A stage calls tasks of its lab, and each
 // call is a case of that lab with the photo's numbers as its items: it runs in the lab's runner, and the
 // lab's own check judges it.
 #pragma once
@@ -15,8 +15,9 @@ namespace course::grader {
 
 struct DevelopedStage {
   const lab::PhotoStage* stage = nullptr;
-  std::string task;                           // that was called last
-  lab::Verdict verdict = lab::Verdict::ok;    // of the first call that was not right
+  std::string task;  // that was called last
+  // Of the first call that was not right; NOT_IMPLEMENTED if a call found no task that is written.
+  lab::Verdict verdict = lab::Verdict::ok;
   std::string message;                        // why; "" if ok
   double processor_seconds = 0, time_us = 0;  // of the runner; of the kernels, 0 if unknown
   lab::Photo shown;                           // the photo after the stage, or what it found

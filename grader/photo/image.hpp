@@ -15,9 +15,9 @@
 namespace course::grader {
 
 // Larger ones are refused before any memory is allocated for them.
-inline constexpr std::size_t kMaxSide = 16384;          // pixels
-inline constexpr std::size_t kMaxPixels = 1 << 26;      // in all
-inline constexpr std::size_t kMaxFileBytes = 1u << 29;  // several times the largest image
+inline constexpr std::size_t kMaxSide = 16384;      // pixels
+inline constexpr std::size_t kMaxPixels = 1 << 26;  // in all
+inline constexpr std::size_t kMaxFileBytes = 1u << 29;
 
 // The file's kind is recognised by its first bytes. PNG (8 or 16 bits) and JPEG hold tones, the others light.
 Result<lab::Photo> read_photo(const std::string& path);

@@ -53,7 +53,7 @@
     select.value = list.some(([value]) => value === before) ? before : list[0]?.[0];
   }
   const lab = () => labs[field('lab').value];
-  // What make_play.py's Packer has packed, unpacked when a lab is chosen first.
+  // What make_play.py's Packer has packed, unpacked when a lab is first chosen.
   const load = async (name) => {
     labs[name].packed ??= await unpacked(`#lab-${name}`).then((r) => r.json());
   };
@@ -502,7 +502,7 @@
 
   async function start() {
     say('Unpacking …');
-    // The machine is compiled once, while it is unpacked; the worker of each run gets the result.
+    // The machine is compiled once, while it is unpacked; each worker gets the result.
     const compiled = unpacked('#wasm').then(({ body }) =>
       WebAssembly.compileStreaming(new Response(body, { headers: { 'Content-Type': 'application/wasm' } })));
     labs = await unpacked('#labs').then((r) => r.json());

@@ -10,6 +10,6 @@ using Run = lab::Status(const lab::Request&);
 
 }  // namespace course::grader::play
 
-// Writes to standard output, as JSON (README.md), what `run` asks of the device in all cases of up to 64
+// Writes to standard output, as JSON for records.py, what `run` asks of the device for all lengths up to 64
 // items, once for each name that the program is to have. Ends the process.
 extern "C" void playRecord(const char* lab_id, course::grader::play::Run* run, int n_names, char** names);

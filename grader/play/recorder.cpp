@@ -83,7 +83,7 @@ class Recorder final : public sim::Attachment {
     work_ = Json::array();
     complete_ = true;
   }
-  // null if it cannot be replayed: it used memory of its own, or asked for nothing.
+  // null if it cannot be replayed: it used memory of its own or clusters, or launched and filled nothing.
   Json work() const { return complete_ && !work_.empty() ? work_ : Json(); }
   const std::string& ptx() const { return ptx_; }
 

@@ -25,7 +25,7 @@ struct ProfiledLine {
   std::optional<double> divergent;             // of the conditional branches, 0 … 1
   std::optional<double> sectors_per_request;   // of 32 bytes
   std::optional<double> passes_per_request;    // shared-memory wavefronts per request
-  std::optional<double> atomics_at_one_place;  // lanes that wait for others at the same address, per request
+  std::optional<double> atomics_at_one_place;  // most lanes at one address, per request; 1: none waits
 };
 
 struct ProfiledKernel {

@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: MIT
 """The student edition: a list of the course's folders, copied as they are.
 
-What only instructors may see stands in the folders and pages of LEFT_OUT. Two things are added: what stands
-in edition/, such as the edition's own README, and the students' files, which are made from the solutions.
+What only instructors may see stands in the folders and pages of LEFT_OUT. Three things are added: what stands
+in edition/, such as the edition's own README; the students' files, which are made from the solutions; and a
+lab that is solved (DEMO), made from the template of a new lab.
 """
 
 import pathlib

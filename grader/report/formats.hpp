@@ -10,7 +10,7 @@
 namespace course::grader {
 
 // Gradescope's results.json. The visible tests are the students' edition; a test that only instructors see
-// contains the rest.
+// has the seed and the whole messages (unless `result` is a students' edition already).
 std::string to_gradescope(const RunResult& result);
 
 // One self-contained HTML page: without scripts and external resources, in light and dark colours, readable

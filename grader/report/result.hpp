@@ -33,7 +33,8 @@ struct CaseRecord {
   std::optional<lab::Failure> failure;  // unless ok
   std::string message;                  // `failure` as text
   double seconds = 0;                   // wall-clock time of the whole case: inputs, runner, judging
-  std::string printed;  // by the submission, of one case of a task: --case, or the shortest; not reported
+  // What the submission printed, in one case of a task: --case, or the shortest that printed; not reported.
+  std::string printed;
 };
 
 // An efficiency goal and its measurement.

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: MIT
 // A control group for one sandbox. It limits the memory and the number of processes, and lists every process,
 // so that none outlives the sandbox. It uses version 2 if the controllers `memory` and `pids` are available
-// there, else version 1.
-// Invariant: after the destructor neither the group nor any of its processes exists.
+// there, else version 1, where one of the two limits may be missing.
+// Invariant: after the destructor neither the group nor any of its processes exists, unless one can't be
+// killed within 30 s.
 #pragma once
 
 #include <cstdint>
@@ -28,7 +29,7 @@ std::vector<CgroupPlace> cgroup_places(const std::string& self_cgroup, const std
 
 // The folders of the groups that this process has made and not yet removed.
 std::vector<std::string> cgroups_of_this_process();
-// Kills every process in this group and removes the group.
+// Kills every process in this group but the caller and removes the group. Gives up after 30 s.
 void end_group(const std::string& folder);
 
 class Cgroup {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
-// sandbox_enter drops rights and then executes another program. The launcher runs it twice: before
-// bubblewrap, to join a control group, and inside bubblewrap, to take on another user, resource limits and
-// the system-call filter just before student code starts.
+// sandbox_enter drops rights and then executes another program. The launcher runs it once, or with bubblewrap
+// twice: before it, to join a control group, and inside, to set resource limits and the system-call filter
+// just before student code starts. It takes on the other user inside if root runs bubblewrap, else before.
 //   sandbox_enter [--join FILE]… [--uid N] [--limit NAME=N]… [--filter FILTER]
 //                 [--close-above N] [--report N] -- PROGRAM …
 //   sandbox_enter … --tell      prints what was set up, for the probe, and executes no program

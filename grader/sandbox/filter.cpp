@@ -18,8 +18,7 @@
 namespace course::grader::sandbox {
 namespace {
 
-// Calls that only an attack makes: access to other processes, new namespaces, kernel administration, changes
-// of limits.
+// Calls that only an attack makes: access to other processes, new namespaces, kernel administration.
 constexpr std::string_view kHostile =
     "ptrace process_vm_readv process_vm_writev kcmp pidfd_getfd pidfd_open pidfd_send_signal mount umount2 "
     "pivot_root chroot move_mount open_tree fsopen fsconfig fsmount fspick mount_setattr unshare setns bpf "
@@ -28,7 +27,7 @@ constexpr std::string_view kHostile =
     "settimeofday clock_settime clock_adjtime adjtimex sethostname setdomainname name_to_handle_at "
     "fanotify_init iopl ioperm vhangup syslog open_by_handle_at";
 
-// Further calls that only an attack makes in a runner.
+// Further calls that only an attack makes in a runner on the simulator.
 constexpr std::string_view kHostileRunner =
     "fork vfork execveat kill tkill rt_sigqueueinfo rt_tgsigqueueinfo setrlimit socket socketpair connect "
     "bind listen accept accept4 setsid setpgid setuid setgid setresuid setresgid setreuid setregid "

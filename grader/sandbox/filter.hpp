@@ -14,11 +14,11 @@ namespace course::grader::sandbox {
 enum class Filter : std::uint8_t {
   none,
   runner,  // on the simulator: threads, memory, files, its channel; no other process, no socket
-  // Allows the driver's calls as well: everything except the hostile calls.
+  // Allows the driver's calls as well: everything but hostile calls, new processes and network sockets.
   gpu_runner,
   // Network sockets as well, by which NCCL's threads find each other; only in a network of its own.
   nccl_runner,
-  compiler,  // processes as well; no network socket, nothing that affects other processes or the system
+  compiler,  // processes as well; no network socket, no tracing of processes, no change of the system
 };
 
 // The words for them on sandbox_enter's command line.

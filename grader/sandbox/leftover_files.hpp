@@ -13,7 +13,7 @@ namespace course::grader::sandbox {
 
 class LeftoverFiles {
  public:
-  // `uid`: a user id that no other sandbox has; 0: nothing is removed.
+  // `uid`: a user id that no other sandbox has now; 0: nothing is removed.
   explicit LeftoverFiles(unsigned uid = 0,
                          std::vector<std::string> folders = {"/tmp", "/var/tmp", "/dev/shm"})
       : uid_(uid), folders_(std::move(folders)) {}

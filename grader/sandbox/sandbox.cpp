@@ -31,8 +31,8 @@ std::string find_bwrap() {
   return found.starts_with('/') ? found : "";
 }
 
-// Unused user ids, a different one for each sandbox of this machine, so that no sandbox can access the files
-// of another.
+// Unused user ids, 64 for each process, so that no sandbox can access the files of another that exists at the
+// same time.
 constexpr unsigned kFirst = 700'000'000, kPids = 1u << 22, kPerProcess = 64;
 unsigned first_uid() {
   return kFirst + (static_cast<unsigned>(getpid()) % kPids) * kPerProcess;

@@ -2,8 +2,9 @@
 // Sandboxes for student code: which features this machine offers, found by trying them once, and the command
 // line that runs a program in a sandbox. Read isolation.hpp first (the levels), then view.hpp (visible
 // files), filter.hpp and cgroup.hpp; enter_main.cpp is the program that drops rights. Works as root and as an
-// ordinary user, with and without user namespaces. A missing feature lowers the level; Machine::missing says
-// how to get it. The environment variable LAB_SANDBOX=none|limits|namespaces|full is an upper bound.
+// ordinary user, with and without user namespaces. A missing feature is left out and may lower the level;
+// Machine::missing says how to get it. The environment variable LAB_SANDBOX=none|limits|namespaces|full is an
+// upper bound.
 #pragma once
 
 #include <optional>
@@ -30,7 +31,7 @@ struct Machine {
   int cgroup_version = 0;   // 0 for none
   std::string enter;        // the program sandbox_enter
   std::string bwrap;
-  std::vector<std::string> missing;  // what would raise the level, one sentence each
+  std::vector<std::string> missing;  // features that are missing and why, one sentence each
 
   // The features for display: "namespaces", "filter", "own user", …
   std::vector<std::string> parts() const;
@@ -55,7 +56,7 @@ struct Bounds {
   std::uint64_t cpu_seconds = 3600;  // of one process; the verifier limits the time of a case
 };
 
-// A user id that no other sandbox of this machine has.
+// A user id that no other sandbox in this PID namespace has; after 64 the process's ids repeat.
 unsigned fresh_uid();
 // Whether this user id is one that sandboxes of this process use; other graders use others.
 bool is_uid_of_this_process(unsigned uid);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// The part of the file system that a sandboxed program sees, and the matching arguments of bubblewrap. The
-// only input besides the arguments is which system folders exist.
+// The part of the file system that a sandboxed program sees, and the matching arguments of bubblewrap.
+// Besides the arguments, only the existing system folders and the targets of symbolic links are looked at.
 #pragma once
 
 #include <string>

@@ -46,7 +46,7 @@ constexpr const char* kAllowed[] = {
     "__cudaPopCallConfiguration", "__cudaLaunchKernel", "__cudaLaunchKernel_ptsz", "__cudaGetKernel",
     "cudaLaunchKernel", "cudaLaunchKernel_ptsz", "cudaLaunchKernelExC", "cudaLaunchKernelExC_ptsz",
     "cudaLaunchCooperativeKernel", "cudaLaunchCooperativeKernel_ptsz",
-    // queries about kernels and the device
+    // attributes of kernels, queries about the device, waiting for it
     "cudaFuncSetAttribute", "cudaFuncGetAttributes", "cudaFuncSetCacheConfig",
     "cudaOccupancyMaxActiveBlocksPerMultiprocessor", "cudaOccupancyMaxActiveBlocksPerMultiprocessorWithFlags",
     "cudaGetDevice", "cudaDeviceGetAttribute", "cudaGetDeviceProperties", "cudaGetDeviceProperties_v2",
@@ -243,7 +243,7 @@ const Reason* reason_against_definition(std::string_view name, bool weak, std::s
   const std::string own = "6course" + std::to_string(lab.size()) + std::string(lab);
   if (scope.starts_with(own)) return nullptr;
   // A file may define those of the course's names that the given headers define inline (request.hpp,
-  // offers.hpp, operators.hpp, manifest.hpp).
+  // offers.hpp, operators.hpp, manifest.hpp, workspace.hpp).
   if (scope.starts_with("6course")) {
     constexpr std::string_view kLab = "6course3lab";
     constexpr std::string_view kGiven =

@@ -22,8 +22,8 @@ inline constexpr Reason kBeforeMain{
 // For a name that is in no table.
 inline constexpr Reason kUnknown{"is not among what a lab's host code may call", "host"};
 
-// nullptr if the name may be imported. Labs for several devices may choose the device and call NCCL, but may
-// not make communicators.
+// nullptr if the name may be imported. Labs for several devices may also choose the device, copy between host
+// and device, and call NCCL, but may not make communicators.
 const Reason* reason_against_import(std::string_view name, bool several_devices = false);
 // nullptr if the file of this lab may define the name so that other objects see it.
 const Reason* reason_against_definition(std::string_view name, bool weak, std::string_view lab);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
-// Checks a student's object before any of its code runs: does it only use names and sections that a lab's
-// code may use? The rules are in rules.cpp, and for people in handouts/rules.md.
+// Checks a student's object before any of its code runs: does it only use names, sections and device code
+// that a lab's code may use? The rules are in rules.cpp (device code: sim/observation/subset.hpp), and for
+// people in handouts/rules.md.
 // Screening is not a security boundary: handwritten machine code can evade it. It tells honest students early
 // and clearly what is not allowed, and makes cheating less convenient. The sandbox and the process boundary
 // do not depend on it.
@@ -17,15 +18,15 @@ namespace course::grader::screen {
 
 // One thing that is not allowed.
 struct Objection {
-  std::string what;    // "cudaMemcpy", "a constructor"
+  std::string what;    // "cudaMemcpy", "CUB or Thrust"
   std::string why;     // a clause: "copies between host and device"
   std::string anchor;  // of handouts/rules.md
   // A name in no table: perhaps one that the file forgot to define.
   bool unknown_import = false;
 };
 
-// The objections, the most important first: libraries, imports, definitions, constructors, sections. `lab` is
-// the lab's id.
+// The objections, the most important first: size, libraries, imports, definitions, constructors, device code,
+// sections. `lab` is the lab's id.
 std::vector<Objection> objections(const ObjectFile& object, std::string_view lab,
                                   bool several_devices = false);
 

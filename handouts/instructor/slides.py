@@ -9,8 +9,9 @@
 
 It needs the built course, because it runs kernels. `--labcli` says where the built command line tool is.
 
-A plan is a list of slides with one idea each. Only its title, at most 30 words on the slide, and the notes
-are written there. What the slide shows comes from the course, so a change of the course changes the slides:
+A plan is a list of slides with one idea each. Only its title, at most 30 words on the slide, what explains
+marked lines, answers of the grader, and the notes are written there. What the slide shows comes from the
+course, so a change of the course changes the slides:
 
     picture = "banks"                      a figure or a chart of the handouts; with `part = [0, 200]`, what it
                                            has in its upper 200 pixels; a drawing with steps has a slide for each
@@ -112,7 +113,7 @@ HEAD = """\
 
 
 def plan_of(week: int) -> list[dict]:
-    """The week's slides, each a dict with title, words, notes, and one of KINDS."""
+    """The week's slides, each a dict with title, words, notes, and one of KINDS or none."""
     plan = tomllib.loads((HERE / f"lectures/week-{week:02}.toml").read_text(encoding="utf-8"))["slide"]
     for slide in plan:
         for key in ("words", "notes"):

@@ -64,7 +64,8 @@ class Axis:
         self.expression, self.say = UNITS.get(unit, of_number)
 
     def domain(self, values: list) -> list[float]:
-        """A logarithmic axis has room for marks beyond its values; others begin at zero."""
+        """A logarithmic axis of base 10 has room for marks beyond its values, one of base 2 ends at them; others
+        begin at zero."""
         if self.limits or self.unit == "words":
             return list(self.limits)
         room = 1.15 if self.log == 10 else 1

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""The published runs (handouts/results/), as records for rows.py and charts.py."""
+"""The published runs (handouts/results/): records for rows.py, and functions for charts.py."""
 
 import functools
 import json
@@ -54,7 +54,7 @@ def case_of(measured: dict) -> str:
 
 
 def ceiling_of(size: dict, measured: dict) -> float:
-    """As `./lab bench` does it: what is hardly written is compared with reading."""
+    """The memory's rate in GB/s, by a copy; what is hardly written is compared with reading."""
     reading = measured["ideal_bytes"] < 1.25 * size["ceilings"]["bytes"]
     return size["ceilings"]["read" if reading else "copy"]["gb_per_s"]
 

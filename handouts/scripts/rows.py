@@ -5,8 +5,9 @@
 
 SOURCE is `h200` (the newest run on this device in handouts/results), `curve/h200` (in a folder there), or `counts`
 (what `./lab profile` counts of a lab's rungs). KEY=VALUE keeps the rows that have one of these values, in which *
-stands for any letters. There is a row for each combination of the keys after the colon. Without `by`, it has a
-cell for each COLUMN; with it, a cell for each value of that key, with the first COLUMN and the others in brackets.
+stands for any letters; of `counts`, the keys are lab (one, needed), name and case, and * has no meaning. There is a
+row for each combination of the keys after the colon. Without `by`, it has a cell for each COLUMN; with it, a cell
+for each value of that key, with the first COLUMN and the others in brackets.
 """
 
 import fnmatch

@@ -21,7 +21,7 @@ HIDDEN uint32_t arc4random(void) {
   return value;
 }
 
-/* glibc 2.38: strtol and so on, which also read binary numbers. */
+/* glibc 2.38: strtol and so on, which there also read binary numbers, as these do not. */
 #define READ_AS(type, name)                                             \
   HIDDEN type __isoc23_##name(const char* text, char** end, int base) { \
     return name(text, end, base);                                       \

@@ -71,7 +71,8 @@ class Rng {
     state_ += 0x9e3779b97f4a7c15u;
     return mix(state_);
   }
-  // Uniform in [0, bound), bound > 0; the bias is below 2^-32 for bounds below 2^32.
+  // Uniform in [0, bound), bound > 0. If bound is below 2^32, the probability of a value differs from 1 /
+  // bound by less than 2^-32.
   constexpr std::uint64_t below(std::uint64_t bound) {
     if (bound <= 0xffffffffu) return ((*this)() >> 32) * bound >> 32;
     return (*this)() % bound;

@@ -1,7 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""./lab hint: prints the help that a lab's handout has for a task, in three levels: specification, hint,
-pseudocode.
+"""./lab hint: prints the help that a lab's handout has for a task, in two levels: a hint, and the pseudocode.
 
 usage: ./lab hint LAB                  the lab's tasks, with their difficulty and the hours that they take
        ./lab hint LAB TASK             a hint

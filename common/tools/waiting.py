@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""Shows on stderr what a program is doing if that takes longer than two seconds: on a terminal one line that
-is redrawn, elsewhere a line every 15 seconds.
+"""Shows on stderr what a program is doing: on a terminal, after two seconds, one line that is redrawn; elsewhere
+a line every 15 seconds.
 
     with Waiting("Compiling program.cu") as waiting:
         …

@@ -31,8 +31,8 @@ using OpId = lab::ScanOp;
 using Kind = lab::ScanKind;
 
 // --- What a task gets. All pointers are device memory that the harness owns: do not allocate memory, and
-// never write d_in. Floats that are added are finite; minima and maxima get NaN and infinities, too, but
-// item 0 is a number.
+// never write d_in. Floats that are added are finite; maxima get NaN and infinities, too, but item 0 is not
+// NaN.
 template <typename Op_>
 struct Job {
   using Op = Op_;

@@ -2,8 +2,8 @@
 // The trusted side of the hierarchical scan lab: its cases, their inputs, and the right answers. Never linked
 // into a runner.
 // Reading order: the tables list what is tried and why, fill() makes the items, check() decides what is
-// accepted. Prefix sums of floats are compared with the exact ones. The error bound is that of a hierarchy
-// or, if the task is a chain of tiles, of a chain. Everything else must be exact.
+// accepted. Prefix sums of floats are compared with the exact ones. The error bound is that of any reasonable
+// order of additions, the same for every task (sum_depth). Everything else must be exact.
 #include <fmt/format.h>
 
 #include <bit>
@@ -94,8 +94,8 @@ struct Facts {
   std::uint64_t first;  // index of the first wrong element
 
   Kind kind() const { return kind_of(c); }
-  // Whether a sum of some items shows which items they were, except for rare equal sums.
   bool is_sum() const { return static_cast<OpId>(c.op) != OpId::max; }
+  // Whether a sum of some items shows which items they were, except for rare equal sums.
   bool is_telling() const {
     const bool affine = std::is_same_v<Value, Map>;
     return is_sum() && (c.pattern == Pattern::random || (affine && c.pattern == Pattern::alternating));

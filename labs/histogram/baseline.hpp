@@ -19,8 +19,8 @@ struct HostEdgeBins {
   std::span<const Edge<T>> edges;  // n_bins + 1, strictly ascending
 };
 
-// The number of edges that are not above the sample, from the library's binary search; the last of them is
-// the lower edge of its bin.
+// The bin of a sample, or n_bins. The last edge that is not above the sample, found by the library's binary
+// search, is the lower edge of its bin.
 template <typename T>
 std::uint32_t bin_of(const HostEdgeBins<T>& bins, T sample) {
   const Edge<T> x = static_cast<Edge<T>>(sample);

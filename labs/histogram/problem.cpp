@@ -268,7 +268,7 @@ constexpr Row kCases[] = {
     {edges(1, -7, 20), i32, 1000, extremes},
     {{edges(3, -0x1p31, 0x1p31 - 1), edges(100, -0x1p31, 0x1p31 - 1)}, i32, 5000, extremes},
     // The whole range of the type; more bins than integers; the largest number of edges, 65,536 bins;
-    // counters and edges that take 3 words more than 48 KiB.
+    // counters and edges that take a few words more than 48 KiB.
     {{even(1000, -0x1p31, 0x1p31), even(65536, -0x1p31, 0x1p31)}, i32, 30011},
     {even(100, -3, 4), i32, 5003},
     {within(edges(65536)), i32, 30011},

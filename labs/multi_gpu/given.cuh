@@ -266,7 +266,7 @@ __global__ void k04_choose_digits(const Count* d_below, Boundaries all, unsigned
   d_splitters[threadIdx.x] |= digit << shift;
 }
 
-// D_counts[2 (j - 1)] becomes the number of this shard's keys less than splitter j, and the next one
+// d_counts[2 (j - 1)] becomes the number of this shard's keys less than splitter j, and the next one
 // that of keys less or equal. One thread per boundary.
 __global__ void k04_count_splitters(const Key* d_sorted, std::uint64_t n, const Key* d_splitters,
                                     unsigned n_ranks, Count* d_counts) {

@@ -3,7 +3,8 @@
 // linked into a runner.
 // Reading order: Layout and lengths() say how an array is divided; the tables list what is tried and why;
 // fill() makes the items of the whole array; check() compares the outputs of all ranks. Float sums may differ
-// from the exact ones by the error bound of a hierarchy; everything else must be exact.
+// from the exact ones by the error bound of any reasonable order of additions (sum_depth); everything else
+// must be exact.
 #include <fmt/format.h>
 
 #include <algorithm>

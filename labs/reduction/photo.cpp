@@ -15,7 +15,7 @@ const lab::Problem& problem();
 
 namespace {
 
-constexpr float kMiddleGrey = 0.18f;  // the mean of the photo becomes this
+constexpr float kMiddleGrey = 0.18f;  // the geometric mean of the luminance is scaled to this
 constexpr float kBlack = 1e-6f;       // added to the light of each pixel, since 0 has no logarithm
 
 // One value for all pixels, from one of the tasks of the reduction lab.

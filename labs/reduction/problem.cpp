@@ -2,8 +2,9 @@
 // The trusted side of the reduction lab: its cases, their inputs, and the right answers. Never linked into a
 // runner.
 // Reading order: the tables list what is tried and why, fill() makes the items, check() decides what is
-// accepted. Float sums are compared with the exact sum. The error bound is that of a tree, or of a serial
-// chunk and a tree if the task adds several items per thread first. Everything else must be exact.
+// accepted. Float sums and means are compared with the exact ones; the error bound is that of any reasonable
+// order of additions, the same for every task (sum_depth). A product of floats may have the errors of its
+// roundings, unless its factors are powers of two. Everything else must be exact.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -179,7 +180,7 @@ using Row = CaseRow<OpId>;
 constexpr Row kCases[] = {
     // Sizes: 0, 1, and around a warp, a block, two blocks, and 1,024 threads.
     {sum, i32, {0, 1, 2, 31, 32, 33, 255, 256, 511, 512, 513, 1023, 1024, 1025}},
-    // Two blocks, the second with one item; a last block that is half full; three levels of blocks of 256.
+    // Two blocks, the second with one item; a last block that is partly full; three levels of blocks of 256.
     // All checkers are on.
     {sum, i32, {257, 3000, 65537}, random, kBoth},
     // More partial results than one block of 1,024 threads, or two levels of 512 · 512 items, can reduce; 2^k

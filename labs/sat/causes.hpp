@@ -447,8 +447,8 @@ std::string near_edge_inside(const auto& f) {
   return "";
 }
 
-// All wrong entries, and no others, have a radius that exceeds the range of int, or of 64 bits, when it is
-// added to a row or column.
+// All wrong entries have a radius that exceeds the range of int, or of 64 bits, when it is added to a row or
+// column.
 std::string radius_overflows(const auto& f) {
   constexpr std::size_t kIntMax = 0x7fffffff;
   const auto is_right = [&](std::size_t i) {

@@ -17,7 +17,7 @@ const lab::Problem& problem();
 
 namespace {
 
-constexpr float kStrength = 1 / 28.0f;  // radius of the most distant pixel, of the photo's width
+constexpr float kStrength = 1 / 28.0f;  // radius at the distance 1 from the focus, as a share of the width
 
 void focus(lab::Photo& photo, lab::Kernels& kernels) {
   std::vector<std::uint32_t> radii(photo.n_pixels());

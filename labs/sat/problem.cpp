@@ -3,8 +3,9 @@
 // into a runner.
 // Reading order: the tables list what is tried and why, fill() makes the images, check() decides what is
 // accepted. Integers must be exact. Floats are compared with the exact sum: entry (r, c), counted from the
-// corner, may have passed through r + c additions, or through the trees of as many items. causes.hpp lists
-// the mistakes that may explain a wrong output.
+// corner, may have passed through r + c additions, or through as many as in any reasonable order (sum_depth).
+// A mean may have the roundings of its four look-ups and of the division. causes.hpp lists the mistakes that
+// may explain a wrong output.
 #include <atomic>
 #include <map>
 #include <mutex>
@@ -87,7 +88,7 @@ void fill_radii(std::span<std::uint32_t> radii, std::uint64_t seed) {
 
 // --- The right answers: tables.
 
-// A sum in a type that is exact, and the same sum of the magnitudes.
+// A sum in long double, and the same sum of the magnitudes.
 struct Exact {
   long double sum = 0, magnitude = 0;
   void add(const Exact& other) {
@@ -138,8 +139,9 @@ void each_expected_row(const Case& c, std::span<const T> items, const Use& use) 
   });
 }
 
-// Compares an output of floats with the rows that each_row(use) gives. The rules below need all expected
-// values; if the output is wrong, `expected` is filled with them unless it is too long for this.
+// Compares an output of floats with the rows that each_row(use) gives. The rules of causes.hpp need all
+// expected values; if the output is wrong, `expected` is filled with them unless it has more than 2^24
+// elements.
 template <typename EachRow>
 std::optional<Mismatch> compare_rows(const HostBuffer& out, std::size_t width, const EachRow& each_row,
                                      std::vector<Expected>& expected) {

@@ -229,8 +229,6 @@ std::string first_item_kept(const auto& f) {
                  "a row's first exclusive result is op.identity(), not its first item");
 }
 
-// Shuffles of a warp without a check of the lane: __shfl_up_sync returns their own value to lanes below the
-// offset. The first warp of the row shows it.
 template <typename Op>
 std::string added_instead_of_op(const Facts<Op>& f) {
   using Value = typename Op::Value;
@@ -247,6 +245,8 @@ std::string added_instead_of_op(const Facts<Op>& f) {
   return "";
 }
 
+// Shuffles of a warp without a check of the lane: __shfl_up_sync returns their own value to lanes below the
+// offset. The first warp of the row shows it.
 template <typename Op>
 std::string lane_combined_itself(const Facts<Op>& f) {
   constexpr std::size_t kWarp = 32;
@@ -419,7 +419,7 @@ std::string no_power_of_two(const auto& f) {
       leaves, items);
 }
 
-// --- Weaker evidence: rules that look at the first wrong result only.
+// --- Weaker evidence: rules that do not compute the whole output.
 
 // 0 was combined into every wrong result, in place of the identity.
 template <typename Op>

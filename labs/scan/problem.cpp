@@ -3,8 +3,7 @@
 // runner.
 // Reading order: rows_for() lists what is tried and why, fill() makes the items, check() decides what is
 // accepted. Each result of a float sum is compared with the exact sum of its prefix. The error bound is that
-// of two sweeps over a tree and, if the task adds several items per thread first, of a chunk. Everything else
-// must be exact.
+// of any reasonable order of additions, the same for every task (sum_depth). Everything else must be exact.
 #include <fmt/format.h>
 
 #include <algorithm>

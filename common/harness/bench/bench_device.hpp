@@ -83,7 +83,7 @@ struct BenchDevice {
   // Resets the report and caches of the current simulated device, because its buffers are not rotated.
   int (*forget)() = reinterpret_cast<int (*)()>(dlsym(RTLD_DEFAULT, "simResetReport"));
   bool simulated = forget != nullptr;
-  std::vector<Rank> ranks;        // device i of all, and its stream; without communicators
+  std::vector<Rank> ranks;        // device i, and its stream; Ranks adds communicators
   cudaStream_t stream = nullptr;  // of the first one
 
   explicit BenchDevice(std::size_t n_devices = 1) : ranks(n_devices) {

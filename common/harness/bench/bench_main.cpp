@@ -7,8 +7,9 @@
 //   bench_<lab> [--sizes 65536,1048576] [--runs 200] [--kinds] [--no-cpu] [--json FILE]
 //               [--peers FILE]   (library baselines once more, compiled with another CCCL)
 //               [--gpus 2]   (of a lab for several devices: compiled with -DCOURSE_SEVERAL_DEVICES)
-// Method: inputs and outputs rotate through enough copies to exceed 1 GiB, so that they are never in the
-// cache. Outputs are poisoned, and those of the last timed run are checked. stopwatch.hpp says what is timed.
+// Method: inputs and outputs rotate through copies (copies_for), and other memory fills the cache before each
+// run, so that they are never in it. Outputs are poisoned, and those of the last timed run are checked.
+// stopwatch.hpp says what is timed.
 // Compiled once per lab with -DCOURSE_LAB=<lab>.
 // Reading order: main, measure_case, Sets; stopwatch.hpp.
 #include <cuda_runtime_api.h>
@@ -67,8 +68,9 @@ struct Options {
   bool no_cpu = false, kinds = false;
 };
 
-// How many copies of n_bytes are used in turn: more than 1 GiB together, and six where they fit into a third
-// of the free memory, since the time of a large array depends on where it lies.
+// How many copies of n_bytes are used in turn: more than 1 GiB together, but at most 256; and six where they
+// fit into a third of the free memory, since the time of a large array depends on where it lies. On the
+// simulator one.
 std::size_t copies_for(const BenchDevice& device, std::uint64_t n_bytes) {
   constexpr std::uint64_t kRotation = std::uint64_t{1} << 30;
   if (device.simulated) return 1;
@@ -205,12 +207,12 @@ class Checks {
   std::vector<std::pair<std::size_t, std::future<bool>>> checks_;
 };
 
-// The times of a call; its last outputs are those of run last_turn. Null if `call` refuses the request.
 struct Call {
   std::function<bool(const Request&)> run;
   // Not timed, before and after `run`; may be empty.
   std::function<void(const Request&)> prepare = {}, finish = {};
 };
+// The times of a call; its last outputs are those of run last_turn. Null if `call` refuses the request.
 Json measured(const BenchDevice& device, const Options& options, const Problem& problem, const Task& task,
               const Case& c, const Sets& sets, const Call& call, std::size_t& last_turn) {
   Stopwatch stopwatch(device, options.runs);

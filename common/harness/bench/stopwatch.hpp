@@ -3,8 +3,7 @@
 //   median_us    the GPU's time: events around the work, which begins when all of it is submitted (Gate)
 //   launched_us  the same events without a gate: includes the time in which the GPU waits for the host
 //   host_us      the host's clock, from the first call until the work is done
-// Each run begins with a cache that has none of the work's data and nothing to write back, unless the data is
-// meant to stay in the cache (hot).
+// Each run begins with a cache that has none of the work's data and nothing to write back.
 // On the simulator all work runs once; median_us is then the modelled time between the events, and host_us
 // the time that the simulation takes.
 // On several devices, each has its own events and gate, and the longest time counts. All gates are opened

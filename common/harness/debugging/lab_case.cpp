@@ -104,7 +104,8 @@ void name(const void* data, std::uint64_t n_bytes, std::size_t element, const st
     name_buffer(data, n_bytes, element, name.c_str(), is_input ? 1 : 0);
 }
 
-// For the debugger's command "wrong": the output elements that are wrong, one in a line.
+// For the debugger's command "wrong": "right" or "wrong", then the output elements that are wrong, one in a
+// line: about kMax of them.
 void list_wrong_elements(const lab::Problem& problem, const lab::Task& task, const lab::Case& c,
                          std::span<const lab::HostBuffer> inputs, std::span<const lab::HostBuffer> outputs,
                          std::span<const lab::DeviceBuffer> on_device,

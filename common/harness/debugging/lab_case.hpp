@@ -7,8 +7,8 @@
 
 namespace course::debug {
 
-// Arguments: LAB TASK, then --case NAME, or --n ITEMS for the example. Prints whether the output is right.
-// Returns the program's exit code: 0 if the kernel ran, right or wrong.
+// Arguments: LAB TASK, then --case NAME, or --n ITEMS for the example, and --seed NUMBER. Prints whether the
+// output is right. Returns the program's exit code: 0 if the task ran, right or wrong, else 2.
 int run_lab_case(int argc, char** argv, lab::Status (*run)(const lab::Request&));
 
 }  // namespace course::debug

@@ -4,7 +4,7 @@
 //   fuzz_X [--seconds S | --runs N] [--seed K] [--save DIR] CORPUS…      files, or folders of files
 // The last line on stderr is the number of inputs, also if SIGTERM or SIGINT ends the run. The same seed
 // gives the same inputs. If the target is compiled with -fsanitize-coverage=trace-pc, inputs that reach new
-// code are added to the corpus in memory. An input that crashes, fails a sanitizer's check or takes 20 s of
+// code are added to the corpus in memory. An input that crashes, fails a sanitizer's check or takes 60 s of
 // CPU time is saved in DIR: run the program with that file and --runs 0.
 #include <csignal>
 #include <cstddef>
@@ -53,7 +53,7 @@ extern "C" [[gnu::no_sanitize_coverage]] void __sanitizer_cov_trace_pc() {
 
 namespace {
 
-// --- Saving an input that failed: only calls that are allowed in a signal handler.
+// --- Saving an input that failed, from a signal handler or the sanitizer's callback.
 const Input* current = nullptr;
 char save_path[4096] = "";
 

@@ -67,11 +67,11 @@ bool float_is_right(DType dtype, const Expected& expected, double got) {
 }
 
 // The wrong elements of an output, as the facts for the rules below. A rule explains all wrong elements or
-// none.
+// none; a sign (partly_unwritten) describes some of them.
 struct Wrong {
   DType dtype;
   std::span<const std::uint64_t> indices;
-  std::span<const std::byte> got, expected;  // expected: only for integers
+  std::span<const std::byte> got, expected;  // expected: empty for floats
 
   const std::byte* at(std::span<const std::byte> bytes, std::uint64_t i) const {
     return bytes.data() + i * bytes_of(dtype);

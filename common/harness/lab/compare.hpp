@@ -25,7 +25,7 @@ double gamma(DType dtype, double k);
 
 // The largest number of additions that an item takes part in, if n of them are added in a reasonable order:
 // up to 128 in its thread and in a tree of its block, then the blocks' results one after another. Those are
-// up to 2,048, or one for 256 items.
+// up to 2,048, or one for 256 items if that is more.
 double sum_depth(double n);
 
 // The error bound of a sum: gamma(depth) · Σ|x|, where depth is the largest number of additions that any item
@@ -36,7 +36,8 @@ double sum_error_bound(DType dtype, double depth, double sum_of_magnitudes, bool
 // The error bound of a product of n factors: gamma(n − 1) · |product|, in any order.
 double product_error_bound(DType dtype, std::uint64_t n, double product);
 
-// Whether the errors of a sum and of adding its items one by one are alike: of the same sign and size.
+// Whether the errors of a sum and of adding its items one by one are alike: of the same sign, and neither
+// more than twice as large as the other.
 bool is_error_of_a_chain(long double error, long double of_chain);
 
 // The exact value of one output element, as far as the reference can compute it, and the largest error that
@@ -65,8 +66,9 @@ std::string print_map(const std::byte* element);
 // from 1024 on", "one element in 32, from 31 on", …; "" if there is none.
 std::string describe_pattern(std::span<const std::uint64_t> wrong, std::uint64_t n_total);
 
-// A nearly exact sum: Neumaier's compensated summation in long double. For up to 2^40 doubles the result is
-// as accurate as one rounding of the exact sum to double.
+// A nearly exact sum: Neumaier's compensated summation in long double. With its unit roundoff u (2^-64, or
+// less), the error is at most about u · |sum| + (n · u)² · Σ|x|: for up to 2^37 items of one sign, less than
+// that of rounding the exact sum to double.
 class ExactSum {
  public:
   void add(long double x) {

@@ -13,8 +13,8 @@ namespace {
 constexpr std::uint64_t kMaxExampleItems = 16384;
 constexpr std::uint64_t kFew = 9;  // items that are easily looked at
 
-// graded_cases draws so many like the cases of more than kFewer items, with lengths from 1 to kLongest, whose
-// logarithms are uniform.
+// graded_cases draws at most so many like cases of more than kFewer items, with lengths from 1 to that of the
+// case, but below kLongest, whose logarithms are uniform.
 constexpr std::size_t kDrawn = 3;
 constexpr std::uint64_t kFewer = 1 << 9, kLongest = 1 << 17;
 

@@ -18,16 +18,17 @@ namespace course::lab {
 // items (3 1 7 0 …) to random ones, the pattern of `like` last. The last case is `like` itself.
 std::vector<Case> smaller_cases(const Problem& problem, const Task& task, const Case& like);
 
-// One case of each variant (CaseWords::variant) of the task, in the order of its cases: one with random
-// items, if there is one.
+// One case of each variant (CaseWords::variant) of the task, in the order of its cases, without those that it
+// must refuse: one with random items, if there is one.
 std::vector<Case> variants(const Problem& problem, const Task& task);
 
 // The same case with inputs at an aligned address; std::nullopt if they are aligned already.
 std::optional<Case> aligned(const Case& c);
 
-// The task's cases as they are graded, with what only the seed determines: most cases that are not measured
-// get misaligned inputs (three of four with items of 4 bytes), and after them come a few cases of other
-// lengths. A submission that is right for the addresses or lengths in the task's list alone is not right.
+// The task's cases as they are graded, with what only the seed determines: cases that are not measured get
+// inputs at other addresses (with items of 4 bytes, three of four are no longer at a multiple of 16 bytes),
+// and after them come a few cases of other lengths. A submission that is right for the addresses or lengths
+// in the task's list alone is not right.
 std::vector<Case> graded_cases(const Problem& problem, const Task& task, std::uint64_t seed);
 
 // The case with this name: one of the task's cases, an example, or one of them with another length or at

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: MIT
 // Finds out why an output is wrong. A lab has one table of rules. Each rule describes a mistake that students
 // make. It examines one failing case and either explains everything that is wrong there or returns "". The
-// grader then considers all failing cases of a task together. It reports a mistake that explains all of them
-// (if there are several, all of these); otherwise it reports the signs that all cases share.
+// grader then considers all failing cases of a task together. It reports the mistakes that explain the most
+// of them, if these are more than half of the cases and at most three mistakes fit equally well; otherwise
+// the signs that all cases share. If no case has a mistake, it reports the signs of the first one.
 // A name such as "sorted_runs 512" consists of a family and a member. The rules of a family are the same
 // mistake with different numbers. Each member is counted separately; of those that fit equally well, the
 // first is reported.
@@ -47,7 +48,7 @@ std::vector<Cause> causes_of(std::span<const Rule<Facts>> rules, const Facts& fa
   return causes;
 }
 
-// The text for one case: its mistakes, else its signs; "" if there are none or too many.
+// The text for one case: its mistakes; if there are none or more than three, its signs; "" if there are none.
 std::string describe_causes(std::span<const Cause> causes);
 
 // Whether a known mistake explains the whole mismatch.

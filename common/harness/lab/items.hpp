@@ -32,7 +32,7 @@ T float_far_from_one(std::uint64_t n, Rng& rng) {
 
 // Item i of n. Random integers use the whole range of T; random floats lie in [-1, 1). `extremes` includes
 // the largest and smallest values of T, so that sums of them may overflow; of floats, NaN and both
-// infinities, too, but item 0 is a number.
+// infinities, too, but item 0 is not NaN.
 template <typename T>
 T item_of(Pattern pattern, std::uint64_t i, std::uint64_t n, Rng& rng) {
   using Limits = std::numeric_limits<T>;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // A lab's tasks, their points and the goals that earn them. Plain constexpr data, declared once in each
-// labs/<lab>/points.hpp and read by the grader, the tests, the handouts and the skeleton generator.
+// labs/<lab>/points.hpp. The grader and the tests read it; the handouts quote what the grader prints of it.
 // Invariant: the required tasks add up to 100 points, or to 50 in a short lab, the bonus tasks to at most 50;
 // or all tasks of the lab are bonus tasks, which add up to 100 (static_assert(adds_up(kManifest)) in every
 // points.hpp).

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// The metrics of efficiency goals and their names, one row each; grading/scoring/metrics.cpp measures them.
+// The metrics of efficiency goals and their names, one row each; grader/grading/scoring/metrics.cpp
+// measures them.
 #pragma once
 
 #include <array>

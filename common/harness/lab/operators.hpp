@@ -2,7 +2,8 @@
 // Associative operators with an identity, for the labs that reduce or scan. The same code runs on host and
 // device. This header includes only small headers.
 // Invariant: op(a, op(b, c)) == op(op(a, b), c), up to rounding for floats, and op(identity, a) == a == op(a,
-// identity). All but Affine are also commutative. Value: the type of the operands.
+// identity), but for a NaN in Min and Max. All but Affine are also commutative. Value: the type of the
+// operands.
 #pragma once
 
 #include <cmath>

@@ -61,7 +61,7 @@ inline void set_tone(Photo& photo, std::size_t pixel, float tone) {
 
 // How red a colour is: 0 … 1, and 0 for grey.
 float redness(const Photo& photo, std::size_t pixel);
-// The size of a pupil in this photo, in pixels.
+// The radius of a pupil in this photo, in pixels.
 inline std::size_t pupil_radius(const Photo& photo) {
   return photo.width / 80 + 1;
 }

@@ -44,12 +44,12 @@ enum Purpose : std::uint32_t {
   kCorrectness = 1,
   kEfficiency = 2,
   kSpeedup = 4,
-  // Also run with all checkers on the simulator. An error that they find makes the case wrong, whatever its
+  // On the simulator, run with all checkers. An error that they find makes the case wrong, whatever its
   // output.
   kChecks = 8,
 };
 
-// The words of a case's name. with_name() sets those that are empty, and the name.
+// The words of a case's name. with_name() sets an empty shape or items, and the name.
 struct CaseWords {
   std::string variant;     // "sum_i32": operator, type and other parameters, which smaller cases keep
   std::string shape = "";  // "n1025"; of an image "4x2"
@@ -252,8 +252,9 @@ class Problem {
   virtual void baseline(const Task& task, const Case& c, std::span<const HostBuffer> inputs,
                         std::span<HostBuffer> outputs) const = 0;
   virtual Ideal ideal(const Task& task, const Case& c) const = 0;
-  // The cases that ./lab bench times with about n items: the task's speedup cases with that length. Labs
-  // whose n follows from other numbers (the sides of an image) override this.
+  // The cases that ./lab bench times with about n items: the task's speedup cases, or without any its
+  // efficiency cases, with that length. Labs whose n follows from other numbers (the sides of an image)
+  // override this.
   virtual std::vector<Case> bench_cases(const Task& task, std::uint64_t n) const;
   // Of a lab for several devices: the same case on n_devices of them, with its array divided into equal
   // shards.

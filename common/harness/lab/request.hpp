@@ -85,7 +85,7 @@ struct Request {
   std::array<std::int64_t, 8> params{};  // their meaning depends on the lab (bins, width, height, …)
   Slice<const DeviceBuffer> inputs;      // must not be changed
   Slice<const DeviceBuffer> outputs;     // poisoned with 0xA5 before the call
-  void* d_workspace = nullptr;           // scratch, 256-byte aligned, contents undefined (poisoned)
+  void* d_workspace = nullptr;           // scratch, 256-byte aligned, contents undefined
   std::uint64_t workspace_bytes = 0;
   CUstream_st* stream = nullptr;     // launch here; the harness synchronises
   std::int32_t multiprocessors = 1;  // of this device, for the size of a persistent grid

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
 // The messages between verifier and runner: of fixed size, over a SOCK_SEQPACKET socket (descriptor 3 of the
 // runner). The runner sends Hello once. Then each case is one CaseRequest, with a sealed memfd attached, and
-// one CaseReply. Inputs, outputs and the simulator's report are in the memfd.
-// Invariant: neither side uses a field of a received message before a parse_*() function has checked the
-// whole message.
+// one CaseReply. Inputs, outputs, the bands of the workspace, the simulator's report and the GoBlock of a
+// timed run (go.hpp) are in the memfd.
+// Invariant: neither side uses the body of a received message before a parse_*() function has checked it.
 #pragma once
 
 #include <array>
@@ -152,7 +152,8 @@ Message make_message(MessageKind kind, std::uint64_t sequence, std::uint64_t non
   return message;
 }
 
-// The body, if every field of the message is valid.
+// The body, if the message is of this kind and version, and its sizes, offsets, numbers of elements and
+// enumerations are valid.
 Result<Hello> parse_hello(const Message& message);
 Result<CaseRequest> parse_request(const Message& message, std::uint64_t memfd_bytes);
 Result<CaseReply> parse_reply(const Message& message, std::uint64_t sequence, std::uint64_t nonce,

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: MIT
 // The requests that the student's process may send to the device's process: the bodies of packets
 // (protocol/packets.hpp), shared by both sides. Each request is answered by one packet of kind `answer`, but
-// for a launch outside of the course's subset, which ends the call. The answer's first u32 is 1 for success;
-// 0 is followed by a text with the reason. The first u32 of each request is the ordinal of the device that it
+// for a kernel or a launch outside of the course's subset, too much work, and an invalid request: these end
+// the call. The answer's first u32 is 1 for success; 0 is followed by a text with the reason. The answer to a
+// launch is a LaunchAnswer instead. The first u32 of each request is the ordinal of the device that it
 // concerns, but that of `operate` is the number of the SimOperands that follow.
 #pragma once
 
@@ -40,8 +41,8 @@ struct ReadRequest {
   std::uint64_t address = 0, n_bytes = 0;
 };
 inline constexpr std::uint64_t kMaxBytesRead = 4096;  // in one call of the student's code
-// `report`: the kind of a finding about NCCL ("nccl-mismatch"), a file, the line in it as u32, and a
-// sentence.
+// `report`: the kind of a finding about NCCL ("nccl-mismatch") or a failed call ("api-error"), a file, the
+// line in it as u32, a sentence, and a kernel.
 inline constexpr std::size_t kMaxReports = 20;  // of one call of the student's code
 struct FillRequest {
   std::uint64_t address = 0, count = 0;

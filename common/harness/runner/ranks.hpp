@@ -14,6 +14,7 @@ namespace course::lab {
 class Ranks {
  public:
   // Fills in the communicators of the ranks, and the streams of those without one. Their devices must differ.
+  // The destructor destroys all of them, also streams that were given.
   explicit Ranks(std::vector<Rank>& ranks);
   ~Ranks();
   Ranks(const Ranks&) = delete;
@@ -22,7 +23,7 @@ class Ranks {
   bool ready() const { return why_.empty(); }
   const std::string& why() const { return why_; }  // they are not ready
   // Waits for the streams, and makes the first device the current one. Returns the first error. Calls that
-  // can never end are reported by libnccl meanwhile.
+  // can never end are reported by the simulator's libnccl meanwhile.
   cudaError_t wait();
 
  private:

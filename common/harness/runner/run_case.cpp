@@ -357,7 +357,8 @@ Device::Device(std::optional<Simulator> controls, const GoKernels* kernels)
     : simulator(controls), go(kernels) {
   cudaDeviceProp properties{};
   Result<void> r = checked(cudaGetDeviceProperties(&properties, 0), "cudaGetDeviceProperties");
-  // Not ordered with the default stream: work that a task puts there is neither waited for nor timed.
+  // Not ordered with the default stream: work that a task puts there is not timed, and its end is not waited
+  // for before the clock stops.
   if (r) r = checked(cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking), "cudaStreamCreateWithFlags");
   if (r) r = checked(cudaEventCreate(&start), "cudaEventCreate");
   if (r) r = checked(cudaEventCreate(&stop), "cudaEventCreate");

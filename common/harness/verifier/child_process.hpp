@@ -41,7 +41,7 @@ class ChildProcess {
   ~ChildProcess();
 
   int channel() const { return state_.channel; }
-  int output_fd() const { return state_.output; }  // non-blocking; closed when the processes have ended
+  int output_fd() const { return state_.output; }  // non-blocking; at its end when the processes have ended
   int pid_fd() const { return state_.pid_fd; }     // becomes readable when the child ends
   pid_t pid() const { return state_.pid; }
 

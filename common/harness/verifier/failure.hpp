@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 // What went wrong in one case, as data. It goes through the judge, the result and its JSON form; only a
 // report makes text of it. failure_message() fits on one screen and always has this order: task and case, the
-// cause, notes, the first mismatch, the number and pattern of wrong elements, the command that runs it again,
-// the section of the handout, the program's output.
+// cause and its source line, notes, the first mismatch, the number and pattern of wrong elements, the command
+// that runs it again, the section of the handout, the program's output.
 // Invariant: without_values() leaves nothing that reveals an input or an expected result.
 #pragma once
 
@@ -61,7 +61,7 @@ void visit_later(auto& visit, const char* name, auto& field) {
     visit(name, field);
   }
 }
-// Calls visit(name, field) for each field that is not part of the case's data in memory alone.
+// Calls visit(name, field) for each field of the JSON form: all but Mismatch::causes.
 template <FieldsOf<Failure> F, typename Visit>
 void for_each_field(F& f, Visit visit) {
   visit("lab", f.lab), visit("task", f.task), visit("case", f.case_name), visit("section", f.section);

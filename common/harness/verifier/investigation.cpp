@@ -20,8 +20,8 @@ bool reads_unwritten(const Failure& failure) {
 
 }  // namespace
 
-// Whether a case with the result `known`, of which no mistake explains what is wrong, is right in some orders
-// of blocks, warps and lanes, and wrong in others.
+// Whether a case with the result `known` is right in some orders of blocks, warps and lanes, and wrong in
+// others. False if a mistake explains what is wrong, or if it has more than kMaxItems items.
 bool Session::comes_of_order(const Subject& subject, const Outcome& known) {
   constexpr std::uint64_t kOrders = 3, kMaxItems = 1 << 16;
   const auto& mismatch = known.failure.mismatch;

@@ -28,8 +28,9 @@ Judgement judge_cuda_error(std::int32_t cuda_code, std::string text);
 
 // Adds what the simulator's report says. A fault that a checker found (weight_of) makes the case wrong even
 // if the answer is right, and is the cause of a wrong answer. A hint is only the likely cause of a wrong
-// answer without a better one. `must_launch`: the case is solved (has outputs), so a kernel or a memset must
-// have run. `needs_report`: a right case without a readable report counts as wrong.
+// answer without a better one; but a lost update, which was seen, replaces what the output suggests.
+// `must_launch`: the case is solved (has outputs), so a kernel or a memset must have run. `needs_report`: a
+// right case without a readable report counts as wrong.
 void judge_report(const SimReport& report, bool needs_report, bool must_launch, Judgement& judgement);
 
 }  // namespace course::lab

@@ -55,8 +55,8 @@ class LiveRunner {
   bool ready();
   // Begins the next case: forgets what earlier ones printed. Returns the case's number.
   std::uint64_t begin_case();
-  // What was printed since begin_case(), in lines. On the simulator each begins with its source, "kernel: "
-  // or "host:   ". Of long outputs, the middle is left out.
+  // What was printed since begin_case(), in lines. On the simulator each begins with its source, "kernel: ",
+  // "host:   " or, for the simulator's own messages, "simulator: ". Of long outputs, the middle is left out.
   std::string printed() const;
   // Why a program was never started, as its launcher reports; std::nullopt if all were. Only call it when no
   // program can still be starting.

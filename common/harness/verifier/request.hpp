@@ -23,7 +23,7 @@ struct SessionOptions {
   std::string device_code;  // for sim: the file with the code that the device runs; "": the runner
   bool of_the_course =
       false;  // the runner is that of a solution: launches may overlap, blocks start in order
-  std::vector<std::string> device_launcher;  // its sandbox, as in `launcher`
+  std::vector<std::string> device_launcher;  // of device_program, as in `launcher`
   std::string toolkit_lib_dir;               // for gpu: folders of libcudart (and NCCL)
   double memory_gb_per_s = 0;                // for gpu: the peak rate of a device's memory; 0: not known
   std::vector<std::string> launcher;         // arguments before the runner's: its sandbox; empty for none

@@ -7,7 +7,7 @@
 // never decide that a case is right: the outputs are copied out of the shared memory first and checked here.
 // Invariant: whatever the runner does, run() returns an Outcome, each attempt within LiveRunner's limits, and
 // the verdict INFRA is only given for what student code cannot cause. A case that fails on the simulator is
-// run again with all checkers on, to find the cause.
+// run again with all checkers on, unless its cause is proved or not asked for (Measure::only_verdict).
 // Reading order: Session::run (session.cpp), the run of one case (attempt.cpp), timing.cpp,
 // investigation.cpp.
 #pragma once
@@ -62,7 +62,7 @@ class Session {
   std::optional<protocol::CaseReply> have_run(Prepared& prepared, Outcome& result);
   // Judges the reply to a case. Several may be judged at once, while no case runs.
   void judge(const Prepared& prepared, const protocol::CaseReply& reply, Outcome& result) const;
-  // All three.
+  // The last two; with a Subject, all three.
   Outcome attempt(Prepared prepared);
   Outcome attempt(const Subject& subject, const Measure& measure) {
     return attempt(prepare(subject, measure));
@@ -93,8 +93,7 @@ class Session {
   Outcome timed_once(const Subject& subject, const Measure& once, std::size_t n_runs);
 
   // --- investigation.cpp: looks for the cause of a case that failed on the simulator, by running it again in
-  // other ways, and adds it to the failure. `measure`: how the case ran. Leaves no runner that a case could
-  // damage.
+  // other ways, each in a process of its own, and adds it to the failure. `measure`: how the case ran.
   void look_for_cause(const Subject& subject, const Measure& measure, Outcome& failed);
   void look_before_limit(const Subject& subject, Outcome& failed);
   bool comes_of_order(const Subject& subject, const Outcome& known);

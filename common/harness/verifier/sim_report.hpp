@@ -38,8 +38,9 @@ enum class Weight : std::uint8_t {
 };
 
 // fault: errors of all checkers but leakcheck, and of the execution.
-// hint: findings with the severity hint: threads that write the same value to one word; reads in kernels of
-// CUB and Thrust whose values are discarded; a mask that contains lanes which have exited.
+// hint: lost updates, and findings with the severity hint: old values (is_old_value); failed calls; threads
+// that write the same value to one word; reads in kernels of CUB and Thrust whose values are discarded; a
+// mask that contains lanes which have exited.
 // shown: leakcheck. The harness frees its allocations after the report, and the heap of kernels is emptied
 // after each case.
 Weight weight_of(const SimFinding& finding);
@@ -76,8 +77,8 @@ SimReport read_sim_report(std::string_view json);
 std::string short_kernel_name(std::string kernel);
 
 // One report for an array of the reports of several devices: launches, findings and the like of all of them;
-// totals are summed, and "steps" and "modelled_us" are those of the device with most. Of "traffic", the
-// messages and bytes are those of the device that sent most. "" if it is no such array.
+// totals are summed, but "steps", "hottest_atomics" and "modelled_us" are those of the device with most. Of
+// "traffic", each number is that of the device with most. "" if it is no such array.
 std::string merged_report(std::string_view json);
 
 // The finding as one line: the kind of error, the position, the object; "" if the finding is empty.

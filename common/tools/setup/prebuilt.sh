@@ -9,7 +9,8 @@ PREBUILT=$LAB_ROOT/prebuilt/$(uname -m)
 PREBUILT_GLIBC=2.35 # Ubuntu 22.04's
 TOOLS_OF_NO_USE=3   # the status with which setup.sh ends if they can't be used here
 
-# What the tools are made of, from the checkout's folder; names end with a zero byte. Students' files and Python scripts are not among it.
+# What the tools are made of, from the checkout's folder; names end with a zero byte. Students' files are not among it,
+# and no Python scripts but those in abi/ and grader/page/.
 list_sources() {
   find meson.build meson_options.txt common grader labs -type f \
     \( -name '*.[ch]pp' -o -name '*.h' -o -name '*.cuh' -o -name '*.in' -o -name '*.inc' -o -name '*.css' -o -name '*.js' -o -name 'meson.build' \

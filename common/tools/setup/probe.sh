@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
 # What is on this machine. Sourced by setup.sh, which then mends what it may, and by doctor.sh, which only tells.
-# Every find_* prints what it found and returns 0, or returns 1. Nothing here writes anything.
+# Every find_* prints what it found and returns 0, or returns 1. Nothing here writes anything, but for links_with.
 # shellcheck shell=bash
 
 MIN_GCC=12

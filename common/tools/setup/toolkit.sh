@@ -15,7 +15,7 @@ requirements13() {
   printf 'nvidia-cuda-cccl>=13,<13.%d\n' $((${release#13.} + 1))
 }
 
-# CUDA 13's wheels unpack to site-packages/nvidia/cu13; two links make that folder look like an installed toolkit.
+# CUDA 13's wheels unpack to site-packages/nvidia/cu13; links make that folder look like an installed toolkit.
 make_toolkit13() {
   local nvcc top library
   make_python && requirements13 "$1" >"$LAB_BUILD/requirements-cuda.txt" && pip_install "$LAB_BUILD/requirements-cuda.txt" --force-reinstall || return 1

@@ -22,7 +22,7 @@ int main(int argc, char** argv) {
     std::fputs("simulated_device CODE PROGRAM: the grader starts it; try ./lab grade\n", stderr);
     return 2;
   }
-  // Other processes of the same user must not be able to inspect or stop this process.
+  // Other processes of the same user must not be able to read or change the memory of this process.
   if (prctl(PR_SET_DUMPABLE, 0) != 0) return 1;
   const lab::Device device(lab::Simulator{&simSetMode, &simSetSchedule, &simResetReport, &simReport,
                                           &simNameBuffer, &simConfine, &simForgetWrites, &simEmptyHeap},

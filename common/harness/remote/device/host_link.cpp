@@ -246,8 +246,8 @@ bool HostLink::refuse(const std::string& why) {
   return reply(PacketWriter().put(std::uint32_t{0}).put_text(why));
 }
 
-// Reads the program at the first request, so that a program without kernels takes no time. A failure is
-// reported for every request.
+// Reads the program at the first request for a kernel or a variable, so that a program without kernels takes
+// no time. A failure is reported for every such request.
 Result<void> HostLink::read_program() {
   if (!load_failure_.empty()) return Error{load_failure_};
   if (codes_) return {};

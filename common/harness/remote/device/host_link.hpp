@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // The student's process, seen from the device's process: it is called, asks for launches while it works, and
-// reports the end of the call. All its packets are checked. No packet can read device memory or change
-// counters and checkers.
+// reports the end of the call. All its packets are checked. No packet can change counters or switch checkers
+// off. In a lab for one device, none can read device memory; with several, `read` gives a few bytes.
 // Invariant: in a lab for one device, no answer depends on what kernels do. What the other process asks for
 // is checked and recorded during the call, and done after it (perform). So during a call it sees neither
 // results, faults and memory use of its kernels nor the time that they take.

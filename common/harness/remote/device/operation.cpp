@@ -97,7 +97,7 @@ bool has_own_devices(const std::vector<Operand>& all) {
   });
 }
 
-// A collective reads its send buffer as a kernel would.
+// Reports a range to be sent of which no byte was ever written.
 void check_source(sim::Device& device, const Call& call, const SimRange& range) {
   const auto address = reinterpret_cast<std::uint64_t>(range.start);
   if ((device.mode() & sim::kInitcheck) == 0) return;

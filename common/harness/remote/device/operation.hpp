@@ -33,7 +33,7 @@ void execute(const std::vector<Operand>& operands,
              const std::function<sim::Device&(const Operand&)>& device_of);
 
 bool is_finding_of_nccl(std::string_view kind);
-// The text with '?' for everything but printable ASCII.
+// The text with '?' for everything but printable ASCII and line ends.
 std::string plain(std::string_view text);
 
 }  // namespace course::remote

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
-// A sim::Device in another process: every method sends a request over the channel, which
-// device/host_link.cpp answers. Linked into the libcudart of students' processes in place of
-// common/simulator/sim. Nothing here affects a grade: the device's process does not rely on what this process
-// sends or on its memory.
+// A sim::Device in another process: what needs the device is a request over the channel, which
+// device/host_link.cpp answers; other methods do nothing. Linked into the libcudart of students' processes in
+// place of common/simulator/sim. Nothing here affects a grade: the device's process does not rely on what
+// this process sends or on its memory.
 #include <unistd.h>
 
 #include <algorithm>

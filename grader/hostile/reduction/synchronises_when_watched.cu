@@ -67,9 +67,10 @@ Status run(const lab::Request& request) {
         return job.n > 65537 && n_calls > 1 ? careless(job) : hostile::right(job);
       case Rung::coarsened:
         if (reinterpret_cast<std::uintptr_t>(job.d_in) % 16 != 0) return hostile::right(job);
-        return hostile::by_levels(job, [&](const auto* d_in, std::uint64_t n, auto* d_out, unsigned n_blocks) {
-          fold_by_value<<<n_blocks, hostile::kBlock, 0, job.stream>>>(d_in, n, d_out, job.op);
-        });
+        return hostile::by_levels(
+            job, [&](const auto* d_in, std::uint64_t n, auto* d_out, unsigned n_blocks) {
+              fold_by_value<<<n_blocks, hostile::kBlock, 0, job.stream>>>(d_in, n, d_out, job.op);
+            });
       default: return hostile::right(job);
     }
   });

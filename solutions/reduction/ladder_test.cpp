@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
-// The simulator's counters confirm what the rungs claim and the handout's table of barriers and bytes does not
-// show: work and steps follow the closed forms for other lengths, and each rung removes what the rung below it
-// wasted. The environment variable RUNNER is the path of the solution's runner.
+// The simulator's counters confirm what the rungs claim and the handout's table of barriers and bytes does
+// not show: work and steps follow the closed forms for other lengths, and each rung removes what the rung
+// below it wasted. The environment variable RUNNER is the path of the solution's runner.
 
 #include <cmath>
 

@@ -83,48 +83,12 @@ TEST(Check, ExaminesEveryRank) {
   }
 }
 
-TEST(Check, ReportsRanksThatWereNotCombined) {
-  Tried t = lab::tried(problem(), "reduce", "sum_i32_d3_uneven_n10007_random");
-  const Sum<std::int32_t> op;
-  for (std::size_t r = 0; r < 3; ++r)
-    t.output<std::int32_t>(r)[0] = reduce_one_thread(t.input<std::int32_t>(r), op, 0);
-  EXPECT_TRUE(says(t, "rank 0 has the result of its own shard"));
-}
-
-TEST(Check, ReportsZeroInPlaceOfMaxsIdentity) {
-  Tried t = lab::tried(problem(), "reduce", "max_i32_d4_gaps_n7001_random");
-  for (std::size_t r = 0; r < 4; ++r) t.output<std::int32_t>(r)[0] = 0;
-  EXPECT_TRUE(says(t, "0 is not the identity of max"));
-}
-
-// Each rank scans its shard from this prefix on.
-void scan_from(Tried& t, auto prefix_of) {
-  for (std::size_t r = 0; r < t.inputs.size(); ++r)
-    scan_one_thread(t.input<Map>(r), t.output<Map>(r), Kind::inclusive, Affine<std::uint32_t>{},
-                    prefix_of(r));
-}
-
-TEST(Check, ReportsWhatIsInARanksPrefix) {
+TEST(Check, ReportsAScanThatStartsAgainAtARank) {
   Tried t = lab::tried(problem(), "scan", "inclusive_affine_u64_d4_uneven_n20001_random");
-  ASSERT_FALSE(t.inputs.empty());
   const Affine<std::uint32_t> op;
-  const auto totals = [&](std::size_t begin, std::size_t end) {
-    Map all = op.identity();
-    for (std::size_t r = begin; r < end; ++r) all = reduce_one_thread(t.input<Map>(r), op, all);
-    return all;
-  };
-  scan_from(t, [&](std::size_t) { return op.identity(); });
+  for (std::size_t r = 0; r < t.inputs.size(); ++r)
+    scan_one_thread(t.input<Map>(r), t.output<Map>(r), Kind::inclusive, op, op.identity());
   EXPECT_TRUE(says(t, "rank 1's scan starts again"));
-  scan_from(t, [&](std::size_t r) { return totals(0, r + 1); });
-  EXPECT_TRUE(says(t, "rank 0's prefix contains the total of rank 0 itself"));
-  scan_from(t, [&](std::size_t r) { return totals(r + 1, 4); });
-  EXPECT_TRUE(says(t, "rank 0's prefix contains the totals of the ranks after it"));
-  scan_from(t, [&](std::size_t r) {
-    Map all = op.identity();
-    while (r-- > 0) all = op(all, totals(r, r + 1));
-    return all;
-  });
-  EXPECT_TRUE(says(t, "rank 2's prefix combines the ranks before it in the reverse order"));
 }
 
 TEST(Check, ReportsCountsThatWereNotAddedUp) {
@@ -139,10 +103,6 @@ TEST(Check, ReportsCountsThatWereNotAddedUp) {
     count_one_thread(t.input<std::uint32_t>(r), 1000, counts);
   }
   EXPECT_TRUE(says(t, "rank 0 has the counts of its own shard"));
-  t = lab::tried(problem(), "histogram", name);
-  for (std::size_t b = 0; b < right.size(); ++b)
-    if (b / 334 != 1) t.output<Count>(1)[b] = 0;
-  EXPECT_TRUE(says(t, "rank 1 has the right counts in its own slice of the bins"));
 }
 
 TEST(Check, ReportsWhichKeysARankHas) {
@@ -155,9 +115,6 @@ TEST(Check, ReportsWhichKeysARankHas) {
     std::sort(out.begin(), out.end());
   }
   EXPECT_TRUE(says(t, "rank 0 has its own keys, sorted"));
-  t = right;
-  std::swap(t.output<Key>(1)[0], t.output<Key>(1)[7]);
-  EXPECT_TRUE(says(t, "rank 1 has the right keys, but not in ascending order"));
   t = right;
   t.output<Key>(2)[3] = t.output<Key>(2)[4];
   EXPECT_TRUE(says(t, "all ranks together have other keys"));

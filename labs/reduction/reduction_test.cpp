@@ -66,15 +66,8 @@ TEST(Operators, LeaveAValueAloneThatMeetsTheirIdentity) {
 
 TEST(Check, NamesTheLikelyReason) {
   Tried t = tried("sum_i32_n1025_random");
-  const auto all = t.input<std::int32_t>();
-  output<std::int32_t>(t) = fold_one_thread(all.first(1024), Sum<std::int32_t>{});
-  EXPECT_TRUE(says(t, "the first 1024 of the 1025 items: the rest was left out"));
   output<std::int32_t>(t) = 0;
   EXPECT_EQ(t.hint(), "0 is the identity: no item was combined into the result");
-
-  t = tried("max_i32_n1000_ascending");
-  output<std::int32_t>(t) = 0;
-  EXPECT_TRUE(says(t, "0 is not the identity of max"));
 
   t = tried("mean_i32_n1000_skewed");
   output<double>(t) *= 1000;
@@ -173,26 +166,10 @@ TEST(Check, TellsAnEndThatEveryThreadCombines) {
   }
 }
 
-TEST(Check, TellsThatLane0CombinedItself) {
-  Tried t = tried("sum_i32_n257_random");
-  std::uint32_t of_lane_0 = 0;
-  for (std::size_t i = 0; i < 257; i += 32)
-    of_lane_0 += 32 * static_cast<std::uint32_t>(t.input<std::int32_t>()[i]);
-  output<std::int32_t>(t) = static_cast<std::int32_t>(of_lane_0);
-  EXPECT_TRUE(says(t, "__shfl_down_sync"));
-}
-
 TEST(Check, TellsThatARoundOfTheTreeIsMissing) {
   Tried t = tried("sum_i32_n255_random");
   const auto items = t.input<std::int32_t>();
-  std::uint32_t even = 0, first_half = 0;
-  for (std::size_t i = 0; i < items.size(); ++i) {
-    if (i % 2 == 0) even += static_cast<std::uint32_t>(items[i]);
-    if (i < 128) first_half += static_cast<std::uint32_t>(items[i]);
-  }
-  output<std::int32_t>(t) = static_cast<std::int32_t>(even);
-  EXPECT_TRUE(says(t, "values 1 apart are combined is missing"));
-  output<std::int32_t>(t) = static_cast<std::int32_t>(first_half);
+  output<std::int32_t>(t) = fold_one_thread(items.first(128), Sum<std::int32_t>{});
   EXPECT_EQ(t.hint(), "this is the sum of the first 128 of the 255 items: the rest was left out");
 }
 
@@ -217,22 +194,6 @@ TEST(Check, TellsItemsBeforeTheFirstVectorThatNobodyRead) {
     const auto rest = t.input<std::int32_t>().subspan((16 - t.c.misalign) / sizeof(std::int32_t));
     output<std::int32_t>(t) = fold_one_thread(rest, Sum<std::int32_t>{});
     EXPECT_TRUE(says(t, "before the first whole vector"));
-  }
-}
-
-TEST(Check, TellsThatEveryBlockReducedTheFirstItems) {
-  Tried t = tried("sum_i32_n1025_random");
-  const auto first = t.input<std::int32_t>().first(256);
-  const auto of_block = static_cast<std::uint32_t>(fold_one_thread(first, Sum<std::int32_t>{}));
-  output<std::int32_t>(t) = static_cast<std::int32_t>(5 * of_block);
-  EXPECT_TRUE(says(t, "every block reduced the first 256"));
-}
-
-TEST(Check, RefusesAFloatSumThatGotTooLong) {
-  Tried t = tried("sum_f32_n1048576_all_equal");
-  output<float>(t) = fold_one_thread(t.input<float>(), Sum<float>{});
-  for (const char* id : {"neighboured", "coarsened"}) {
-    EXPECT_TRUE(says(t, "adding the items one by one", id)) << id;
   }
 }
 

@@ -140,17 +140,10 @@ TEST(Check, SaysWhereAndWhatAWrongTableIs) {
   EXPECT_EQ(t.hint(), "wrong");
   EXPECT_EQ(t.check()->position, "row 5, column 17 of 203 rows of 301");
 
-  table_one_thread<std::int32_t>(items, 301, 203, Corner::lower_left, out);
-  EXPECT_TRUE(says(t, "from the other corner"));
-
   for (std::size_t r = 0; r < 203; ++r)
     table_one_thread<std::int32_t>(items.subspan(r * 301, 301), 301, 1, Corner::top_left,
                                    out.subspan(r * 301, 301));
-  EXPECT_TRUE(says(t, "the columns are not"));
-
   const std::vector<std::int64_t> rows(out.begin(), out.end());
-  std::copy_n(right.begin(), 192 * 301, out.begin());
-  EXPECT_TRUE(says(t, "the last 11 of 203 rows, counted from the corner, are not added"));
   std::copy_n(right.begin(), 202 * 301, out.begin());
   EXPECT_TRUE(says(t, "the last row is not added to the columns"));
   std::copy(rows.begin(), rows.end(), out.begin());
@@ -160,20 +153,6 @@ TEST(Check, SaysWhereAndWhatAWrongTableIs) {
 
   for (std::size_t i = 0; i < out.size(); ++i) out[i] = i < 301 || i % 301 == 0 ? 0 : right[i - 302];
   EXPECT_TRUE(says(t, "exclusive"));
-
-  for (std::size_t i = 0; i < out.size(); ++i) out[i] = static_cast<std::int32_t>(right[i]);
-  EXPECT_TRUE(says(t, "overflowed a 32-bit variable"));
-}
-
-TEST(Check, TellsRowsThatBeginAnew) {
-  Tried t = tried("serial", "top_left_i32_301x203_high_bits");
-  const auto items = t.input<std::int32_t>();
-  const auto out = t.output<std::int64_t>();
-  for (std::size_t i = 0; i < out.size(); ++i) {
-    const std::int64_t before = i % 301 % 256 == 0 ? 0 : out[i - 1] - (i < 301 ? 0 : out[i - 302]);
-    out[i] = before + items[i] + (i < 301 ? 0 : out[i - 301]);
-  }
-  EXPECT_TRUE(says(t, "the sums of the rows start again from 0 at column 256"));
 }
 
 TEST(Check, TellsACarryOfOneThreadOrWithTheOwnPiece) {
@@ -299,29 +278,6 @@ TEST(Check, TellsMeansThatWereRoundedDown) {
   FAIL() << "no case has fractions";
 }
 
-TEST(Check, TellsTheRadiusThatOverflows) {
-  int n_tried = 0;
-  for (const Case& c : problem().cases(task("box"))) {
-    if (c.params[kHasRadii] == 0 || c.n > 100000) continue;
-    Tried t = tried("box", c.name);
-    const auto radii = t.input<std::uint32_t>(1);
-    bool spoilt = false;
-    for (std::size_t i = 0; i < radii.size(); ++i) {
-      if (radii[i] != 0xffffffffu) continue;
-      spoilt = true;
-      if (mean_type(c.dtype) == lab::DType::f32) {
-        t.output<float>()[i] = -1e9f;
-      } else {
-        t.output<double>()[i] = -1e9;
-      }
-    }
-    if (!spoilt) continue;
-    ++n_tried;
-    EXPECT_TRUE(says(t, "leaves the range of 32 bits"));
-  }
-  EXPECT_GT(n_tried, 0);
-}
-
 TEST(Check, WantsWholeNumberFloatsExactly) {
   Tried t = tried("serial", "top_left_f32_200x210_alternating");
   EXPECT_FALSE(t.check());
@@ -383,24 +339,13 @@ TEST(Check, SaysWhatAWrongMeanIs) {
   const auto each = [&](auto f) {
     for (std::size_t i = 0; i < out.size(); ++i) out[i] = f(box_around(i / 121, i % 121, 20, 121, 87));
   };
-  const auto sum = [&](const Box& box, Corner corner = Corner::top_left) {
-    return static_cast<float>(box_sum(table, 121, edges_of(box, corner, 87)));
+  const auto sum = [&](const Box& box) {
+    return static_cast<float>(box_sum(table, 121, edges_of(box, Corner::top_left, 87)));
   };
   each([&](const Box& box) { return sum(box) / static_cast<float>(box.area()); });
   EXPECT_FALSE(t.check());
   each([&](const Box& box) { return sum(box); });
   EXPECT_TRUE(says(t, "divide by how many"));
-  each([&](const Box& box) { return sum(box) / (41 * 41); });
-  EXPECT_TRUE(says(t, "only the part inside"));
-  each([&](const Box& box) { return sum(box, Corner::lower_left) / static_cast<float>(box.area()); });
-  EXPECT_TRUE(says(t, "from the other corner"));
-  each([&](const Box& box) {
-    Box inner = box;
-    if (inner.first_row > 0) ++inner.first_row;
-    if (inner.first_column > 0) ++inner.first_column;
-    return sum(inner) / static_cast<float>(box.area());
-  });
-  EXPECT_TRUE(says(t, "the row and column next to the corner"));
 }
 
 TEST(Check, BlamesNoColumnInAnImageOfOne) {

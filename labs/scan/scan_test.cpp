@@ -103,9 +103,6 @@ TEST(Check, TellsTheOtherKind) {
   Tried t = tried(kLongRows);
   t.c.params[kKindParam] = static_cast<std::int64_t>(Kind::inclusive);
   EXPECT_TRUE(says(t, "this is the exclusive scan; the inclusive one"));
-  t = tried("inclusive_sum_i32_n2389_row1024_random");
-  t.c.params[kKindParam] = static_cast<std::int64_t>(Kind::exclusive);
-  EXPECT_TRUE(says(t, "this is the inclusive scan; the exclusive one"));
 }
 
 TEST(Check, TellsTheOtherKindBehindTheFirstResult) {
@@ -222,50 +219,13 @@ TEST(Check, TellsTheRootThatWasNotZeroed) {
   EXPECT_EQ(t.hint("coarsened"), "every result has the row's total in front");
 }
 
-TEST(Check, TellsPartsWhosePrefixHoldsThemselves) {
-  Tried t = tried(kLongRows);
-  const auto in = t.input<std::int32_t>();
-  const auto out = t.output<std::int32_t>();
-  const std::vector<std::int32_t> right(out.begin(), out.end());
-  rows_one_thread(in.size(), 1024, [&](std::size_t row, std::size_t length) {
-    for (std::size_t i = row; i < row + length; ++i) {
-      const std::size_t part = row + (i - row) / 32 * 32, end = std::min(part + 32, row + length);
-      const std::int32_t own = lab::wrapping_add(right[end - 1], -right[part]);
-      out[i] = lab::wrapping_add(right[i], lab::wrapping_add(own, in[end - 1]));
-    }
-  });
-  EXPECT_TRUE(says(t, "the totals of the parts must be scanned exclusively"));
-}
-
-TEST(Check, TellsSwappedOperandsAndPrintsMaps) {
-  struct Backwards : Affine<std::uint32_t> {
-    Map operator()(Map a, Map b) const { return Affine::operator()(b, a); }
-  };
+TEST(Check, PrintsMapsAndTheirPositions) {
   Tried t = tried("inclusive_affine_u64_n2049_row1024_random");
-  const auto in = t.input<Map>();
-  const auto out = t.output<Map>();
-  const Map right = out[5];
-  out[5] = {1, 2};
-  auto mismatch = problem().check(task("hillis_steele"), t.c, t.inputs, t.outputs);
+  t.output<Map>()[5] = {1, 2};
+  const auto mismatch = problem().check(task("hillis_steele"), t.c, t.inputs, t.outputs);
   ASSERT_TRUE(mismatch);
   EXPECT_EQ(mismatch->got, "1x+2");
   EXPECT_EQ(mismatch->position, "position 5 of row 0, rows of 1024");
-  out[5] = right;
-  EXPECT_EQ(t.hint(), "right");
-  rows_one_thread(in.size(), 1024, [&](std::size_t first, std::size_t length) {
-    scan_row(&in[first], length, Backwards{}, Kind::inclusive, &out[first]);
-  });
-  EXPECT_TRUE(says(t, "op's operands are swapped"));
-}
-
-TEST(Check, TellsIgnoredHeads) {
-  Tried t = tried("inclusive_sum_i32_n20003_row4096_random_off4", "segmented");
-  const auto in = t.input<std::int32_t>();
-  const auto out = t.output<std::int32_t>();
-  rows_one_thread(in.size(), 4096, [&](std::size_t first, std::size_t length) {
-    scan_row(&in[first], length, Sum<std::int32_t>{}, Kind::inclusive, &out[first]);
-  });
-  EXPECT_TRUE(says(t, "the segment heads are ignored"));
 }
 
 TEST(Check, TellsSumsWhereAnotherOperatorWasAskedFor) {
@@ -279,20 +239,6 @@ TEST(Check, TellsSumsWhereAnotherOperatorWasAskedFor) {
   EXPECT_TRUE(says(t, "combine with op(a, b), not +"));
 }
 
-TEST(Check, TellsLanesThatCombineThemselves) {
-  Tried t = tried("inclusive_sum_i32_n2389_row1024_random");
-  const auto in = t.input<std::int32_t>();
-  const auto out = t.output<std::int32_t>();
-  std::vector<std::int32_t> lanes(in.begin(), in.begin() + 32);
-  for (std::size_t offset = 1; offset < 32; offset *= 2) {
-    const auto before = lanes;
-    for (std::size_t lane = 0; lane < 32; ++lane)
-      lanes[lane] = lab::wrapping_add(before[lane < offset ? lane : lane - offset], before[lane]);
-  }
-  std::copy(lanes.begin(), lanes.end(), out.begin());
-  EXPECT_TRUE(says(t, "lanes below the shuffle's offset"));
-}
-
 TEST(Check, TellsLanesThatCombineThemselvesInShortAndExclusiveRows) {
   Tried one = tried("inclusive_sum_i32_n1_row1_random");
   one.output<std::int32_t>()[0] =
@@ -302,27 +248,6 @@ TEST(Check, TellsLanesThatCombineThemselvesInShortAndExclusiveRows) {
   two.output<std::int32_t>()[1] =
       static_cast<std::int32_t>(static_cast<std::uint32_t>(two.input<std::int32_t>()[0]) * 32u);
   EXPECT_TRUE(says(two, "lanes below the shuffle's offset"));
-}
-
-TEST(Check, TellsLeftChildrenThatKeepTheirSums) {
-  for (const char* name : {"exclusive_sum_i32_n8_row8_random", "inclusive_sum_i32_n7_row7_random"}) {
-    Tried t = tried(name);
-    const auto in = t.input<std::int32_t>();
-    std::vector<std::int32_t> tree(8);
-    std::copy(in.begin(), in.end(), tree.begin());
-    for (std::size_t half = 1; half < 8; half *= 2)
-      for (std::size_t k = 2 * half - 1; k < 8; k += 2 * half)
-        tree[k] = lab::wrapping_add(tree[k - half], tree[k]);
-    tree[7] = 0;
-    for (std::size_t half = 4; half > 0; half /= 2)
-      for (std::size_t k = 2 * half - 1; k < 8; k += 2 * half)
-        tree[k] = lab::wrapping_add(tree[k], tree[k - half]);
-    const bool inclusive = t.c.params[kKindParam] == static_cast<std::int64_t>(Kind::inclusive);
-    for (std::size_t k = 0; k < in.size(); ++k)
-      t.output<std::int32_t>()[k] = inclusive ? lab::wrapping_add(tree[k], in[k]) : tree[k];
-    const std::string said = t.hint("blelloch");
-    EXPECT_NE(said.find("a left child must take its parent's value"), std::string::npos) << said;
-  }
 }
 
 TEST(Check, TellsATreeWithoutThreadsAtItsEnd) {
@@ -347,18 +272,10 @@ TEST(Check, TellsAHeadThatACombinationForgets) {
   EXPECT_TRUE(says(t, "or the head is lost"));
 }
 
-TEST(Check, TellsOperandsInTheWrongOrderByTheirScales) {
+TEST(Check, TellsZeroInPlaceOfAffinesIdentity) {
   Tried t = tried("inclusive_affine_u64_n4001_row7_random");
-  t.output<Map>()[9].shift += 1;
-  EXPECT_TRUE(says(t, "some op has its operands swapped"));
   t.output<Map>()[9].scale = 0;
   EXPECT_EQ(t.hint(), "0 is not the identity of affine: use op.identity() where there is no item");
-}
-
-TEST(Check, TellsAShiftThatKeepsTheFirstItem) {
-  Tried t = tried(kLongRows);
-  for (std::size_t i = 0; i < t.c.n; i += 1024) t.output<std::int32_t>()[i] = t.input<std::int32_t>()[i];
-  EXPECT_EQ(t.hint(), "a row's first exclusive result is op.identity(), not its first item");
 }
 
 TEST(Check, TakesNoZeroForTheFirstItemIfThatIsZero) {
@@ -373,10 +290,6 @@ TEST(Check, TellsResultsThatHoldNothingOfTheItemsBefore) {
   Tried exclusive = tried(kLongRows);
   for (std::int32_t& result : exclusive.output<std::int32_t>()) result = 0;
   EXPECT_EQ(exclusive.hint(), "every result is the identity: no item was combined into it");
-  EXPECT_EQ(
-      exclusive.hint("blelloch"),
-      "every result is the identity: no item was combined into it, or what was combined was overwritten "
-      "before it was used (in a down-sweep: the left child)");
   Tried inclusive = tried("inclusive_sum_i32_n2389_row1024_random");
   const auto in = inclusive.input<std::int32_t>();
   std::copy(in.begin(), in.end(), inclusive.output<std::int32_t>().begin());

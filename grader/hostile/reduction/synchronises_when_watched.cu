@@ -46,29 +46,9 @@ __global__ void fold_by_value(const T* d_in, std::uint64_t n, typename Op::Value
   }
 }
 
-template <typename T, typename Op, typename Launch>
-Status by_levels(const Job<T, Op>& job, const Launch& launch) {
-  using Value = typename Op::Value;
-  const auto blocks_for = [](std::uint64_t n) {
-    return static_cast<unsigned>(n == 0 ? 1 : (n + hostile::kBlock - 1) / hostile::kBlock);
-  };
-  Value *d_to = job.d_scratch_a, *d_next = job.d_scratch_b;
-  unsigned n_blocks = blocks_for(job.n);
-  launch(job.d_in, job.n, n_blocks == 1 ? job.d_out : d_to, n_blocks);
-  while (n_blocks > 1) {
-    const unsigned n = n_blocks;
-    n_blocks = blocks_for(n);
-    launch(static_cast<const Value*>(d_to), n, n_blocks == 1 ? job.d_out : d_next, n_blocks);
-    Value* const swap = d_to;
-    d_to = d_next;
-    d_next = swap;
-  }
-  return Status::ok;
-}
-
 template <typename T, typename Op>
 Status careless(const Job<T, Op>& job) {
-  return by_levels(job, [&](const auto* d_in, std::uint64_t n, auto* d_out, unsigned n_blocks) {
+  return hostile::by_levels(job, [&](const auto* d_in, std::uint64_t n, auto* d_out, unsigned n_blocks) {
     fold_carelessly<<<n_blocks, hostile::kBlock, 0, job.stream>>>(d_in, n, d_out, job.op);
   });
 }
@@ -87,9 +67,10 @@ Status run(const lab::Request& request) {
         return job.n > 65537 && n_calls > 1 ? careless(job) : hostile::right(job);
       case Rung::coarsened:
         if (reinterpret_cast<std::uintptr_t>(job.d_in) % 16 != 0) return hostile::right(job);
-        return by_levels(job, [&](const auto* d_in, std::uint64_t n, auto* d_out, unsigned n_blocks) {
-          fold_by_value<<<n_blocks, hostile::kBlock, 0, job.stream>>>(d_in, n, d_out, job.op);
-        });
+        return hostile::by_levels(
+            job, [&](const auto* d_in, std::uint64_t n, auto* d_out, unsigned n_blocks) {
+              fold_by_value<<<n_blocks, hostile::kBlock, 0, job.stream>>>(d_in, n, d_out, job.op);
+            });
       default: return hostile::right(job);
     }
   });

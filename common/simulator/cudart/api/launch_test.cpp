@@ -154,15 +154,6 @@ TEST_F(Api, LaunchLimitsAreThoseOfCuda) {
   EXPECT_EQ(launch(1, dim3(16, 1, 64)), cudaSuccess);
 }
 
-TEST_F(Api, RegistersLimitTheBlock) {
-  fake().kernels["sample"].registers = 128;
-  EXPECT_EQ(launch(1, 1024), cudaErrorLaunchOutOfResources);
-  EXPECT_EQ(launch(1, 512), cudaSuccess);
-  cudaFuncAttributes attributes{};
-  EXPECT_EQ(cudaFuncGetAttributes(&attributes, &sample_stub_), cudaSuccess);
-  EXPECT_EQ(attributes.maxThreadsPerBlock, 512);
-}
-
 TEST_F(Api, LargeSharedMemoryRequiresOptIn) {
   EXPECT_EQ(launch(1, 32, 48 * 1024 - 1024), cudaSuccess);
   EXPECT_EQ(launch(1, 32, 48 * 1024), cudaErrorInvalidValue) << "static and dynamic together";

@@ -188,12 +188,6 @@ class Environment(unittest.TestCase):
     def test_checks_leave_a_programs_own_exit_code(self):
         self.checked("code", 3)
 
-    def test_a_buffer_reused_under_a_copy_is_found(self):
-        err = self.checked("reused")
-        self.assertIn("host-writes-during-copy", err)
-        self.assertIn("byte 20 of page-locked memory of 256 bytes", err)
-        self.assertEqual(self.checked("waited", 0), NOTHING)
-
     def test_one_cause_is_one_error(self):
         err = self.checked("lines")
         line = line_of("out[0] = in[0]")

@@ -66,23 +66,6 @@ int main(int argc, char** argv) {
     several_lines<<<1, 1>>>(lost, out);
     cudaFree(lost);
   }
-  if (is("reused") || is("waited")) {
-    int* pinned = nullptr;
-    cudaStream_t stream;
-    cudaStreamCreate(&stream);
-    cudaMallocHost(&pinned, 256);
-    std::memset(pinned, 0, 256);
-    for (int round = 0; round < 3; ++round) {
-      pinned[5] = round;
-      cudaMemcpyAsync(in, pinned, 256, cudaMemcpyHostToDevice, stream);
-      fill<<<1, 64, 0, stream>>>(in);
-      cudaMemcpyAsync(pinned, in, 256, cudaMemcpyDeviceToHost, stream);  // ordered by the stream
-      if (is("waited")) cudaStreamSynchronize(stream);
-    }
-    cudaStreamSynchronize(stream);
-    cudaStreamDestroy(stream);
-    cudaFreeHost(pinned);
-  }
   if (is("event")) {  // an event of device 0 for a stream of device 1: then nothing orders the copy
     int* there = nullptr;
     cudaStream_t of_0, of_1;

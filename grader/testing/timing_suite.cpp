@@ -85,8 +85,8 @@ int main(int argc, char** argv) {
   const int failed = RUN_ALL_TESTS();
   if (!table.empty())
     fmt::print(
-        "| submission | case | verdict | the grader's clock, us | its events, us "
-        "|\n|---|---|---|---|---|\n{}",
+        "| submission | case | verdict | time, us | the grader's clock, us | its events, us "
+        "|\n|---|---|---|---|---|---|\n{}",
         table);
   return failed;
 }

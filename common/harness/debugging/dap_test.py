@@ -184,8 +184,13 @@ class Dap(unittest.TestCase):
             )
             self.assertFalse(c.ask("evaluate", expression="nothing", frameId=frame["id"])["success"])
 
+            c.ask("evaluate", expression="lane 7", frameId=frame["id"])
             self.assertEqual(c.go("next", thread)["body"]["reason"], "step")
-            self.assertEqual(c.top(thread)["line"], line + 1)
+            frame = c.top(thread)
+            self.assertEqual(frame["line"], line + 1)
+            self.assertEqual(
+                c.ask("evaluate", expression="tid", frameId=frame["id"])["body"]["result"], "7", "that lane"
+            )
             c.go("stepBack", thread)
             self.assertEqual(c.top(thread)["line"], line)
             info = c.ask("dataBreakpointInfo", name="s_data[5]")["body"]

@@ -60,6 +60,7 @@ class Adapter:
         # Of references: never used again, so that an old one is known as such.
         self.numbers = itertools.count(1)
         self.lane = 0
+        self.chosen_lane: int | None = None
         self.requests: queue.Queue[dict | None] = queue.Queue()
 
     @property
@@ -186,7 +187,7 @@ class Adapter:
             self.event("terminated")
             return None
         focus = stop["focus"]
-        self.lane = focus["lane"]
+        self.lane = focus["lane"] if self.chosen_lane is None else self.chosen_lane
         why = stop["why"]
         said = [w for w in why if REASONS.get(w["kind"]) in ("exception", "data breakpoint")]
         texts = [reason_text(w) for w in said]
@@ -372,8 +373,8 @@ class Adapter:
         text = arguments["expression"].strip()
         words = text.split()
         if len(words) == 2 and words[0] == "lane" and words[1].isdigit() and int(words[1]) < 32:
-            self.lane = int(words[1])
-            result = f"The variables of lane {self.lane} are shown from the next stop on."
+            self.chosen_lane = int(words[1])
+            result = f"The variables of lane {self.chosen_lane} are shown from the next stop on."
             return {"result": result, "variablesReference": 0}
         if arguments.get("frameId"):
             scene = self.reference(arguments, "frameId")["scene"]

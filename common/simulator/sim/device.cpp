@@ -437,7 +437,15 @@ const Program* Device::Impl::prepare(LaunchRequest& request, LaunchResult& resul
     refuse(result, kernel.facts, *refusal);
     return nullptr;
   }
-  return program_of(kernel, result);
+  const Program* program = program_of(kernel, result);
+  if (program == nullptr) return nullptr;
+  // The module's variables and those of called functions, which the kernel's own facts do not count.
+  if (const auto refusal = check_shared(options.preset, program->static_shared - program->reserved_shared,
+                                        request.dynamic_shared, nullptr)) {
+    refuse(result, kernel.facts, *refusal);
+    return nullptr;
+  }
+  return program;
 }
 
 // Runs a launch with the observers that the mode asks for: several times, if the checkers ask for it.
@@ -491,12 +499,6 @@ LaunchResult Device::Impl::launch(const LaunchRequest& asked) {
   arena.name(parameter_area, request.parameters.size(), 1, "kernel parameters", false);
   observers.host_wrote(parameter_area, request.parameters.size());
 
-  // The module's variables and those of called functions, which the kernel's own facts do not count.
-  if (const auto refusal = check_shared(options.preset, program->static_shared - program->reserved_shared,
-                                        request.dynamic_shared, nullptr)) {
-    refuse(result, kernel.facts, *refusal);
-    return result;
-  }
   const int registers = kernel.facts.registers;
   const std::uint64_t shared = kernel.facts.static_shared + request.dynamic_shared;
   const int block_threads = static_cast<int>(request.block.count());

@@ -36,7 +36,9 @@ Status allocate_array(Context& context, cudaArray_t* out, const cudaChannelForma
                 extent.height, extent.depth, kMax);
   void* memory = nullptr;
   const std::uint64_t bytes = array->slice_bytes() * array->slices();
-  if (Status status = allocate(context, bytes, sim::MemoryKind::device, {}, &memory); !status.ok())
+  Owned owned;
+  owned.call = "cudaMallocArray";
+  if (Status status = allocate(context, bytes, sim::MemoryKind::device, owned, &memory); !status.ok())
     return status;
   array->base = static_cast<std::byte*>(memory);
   *out = arrays().add(std::move(array));

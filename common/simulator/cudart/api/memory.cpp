@@ -23,6 +23,7 @@ Status allocate_as(Context& context, const char* call, void** out, std::uint64_t
   if (Status status = forbid_while_capturing(call); !status.ok()) return status;
   Owned owned;
   owned.origin = origin;
+  owned.call = call;
   owned.flags = flags;
   return allocate(context, n_bytes, kind, owned, out);
 }

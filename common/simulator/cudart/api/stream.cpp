@@ -36,6 +36,7 @@ Status allocate_in(CUstream_st& stream, void** out, size_t n_bytes, CUmemPoolHan
   }
   Owned owned;
   owned.origin = Origin::pool;
+  owned.call = "cudaMallocAsync";
   owned.pool = pool;
   if (Status status = allocate(*pool->context, n_bytes, course::sim::MemoryKind::device, owned, out);
       !status.ok())

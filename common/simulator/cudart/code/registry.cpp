@@ -108,7 +108,9 @@ std::vector<const Variable*> Registry::variables() {
 
 bool Registry::is_stub(const void* host) {
   const std::lock_guard guard(lock_);
-  return std::ranges::any_of(functions_, [&](const auto& function) { return function->host == host; });
+  // A kernel of cudaLibraryLoadData has no stub.
+  return host != nullptr &&
+         std::ranges::any_of(functions_, [&](const auto& function) { return function->host == host; });
 }
 
 bool Registry::is_library(const FatBinary* image) {

@@ -42,7 +42,7 @@ CUresult result_of(int error) {
 
 void say(const std::string& text) {
   const char* quiet = std::getenv("SIM_QUIET");
-  if (quiet == nullptr || std::string_view(quiet) != "1")
+  if (quiet == nullptr || *quiet == '0' || *quiet == '\0')
     std::fputs(("simulator: " + text + "\n").c_str(), stderr);
 }
 

@@ -79,6 +79,7 @@ class Environment(unittest.TestCase):
         code, out, err = run(DRIVER)
         self.assertEqual((code, out), (0, "ok\n"), err)
         self.assertEqual(err.count("cuNoSuchFunction: the simulator does not have this function"), 1)
+        self.assertEqual(run(DRIVER, SIM_QUIET="yes")[2], "")
 
     def test_a_static_runtime_is_explained_first_and_the_rest_counted(self):
         # The requests of a program that has NVIDIA's runtime linked into it; a toolkit of wheels can't link

@@ -169,6 +169,17 @@ CASE(reads_a_pitched_row) {
   cudaMemset2D(v, pitch, 0, 400, 10);
   std::printf("%g\n", v[pitch / sizeof(float)]);  // host-access
 }
+CASE(reads_a_row_of_a_volume) {
+  cudaPitchedPtr v{};
+  cudaMalloc3D(&v, {400, 10, 2});
+  cudaMemset3D(v, 0, {400, 10, 2});
+  std::printf("%g\n", static_cast<float*>(v.ptr)[v.pitch / sizeof(float)]);  // host-access
+}
+CASE(asks_for_what_the_simulator_lacks) {
+  cudaArray_t cube = nullptr;
+  const cudaChannelFormatDesc format = cudaCreateChannelDesc<float>();
+  cudaMalloc3DArray(&cube, &format, {8, 8, 6}, cudaArrayCubemap);  // api-error
+}
 CASE(reads_pool_memory) {
   float* v = nullptr;
   cudaMallocAsync(&v, 400, nullptr);

@@ -29,6 +29,8 @@ FAULTS = {
     "stores_an_element": (CRASH, "host-access", "the host writes byte 20 of .* copy that with cudaMemcpy"),
     "copies_with_memcpy": (CRASH, "host-access", GONE),
     "reads_a_pitched_row": (CRASH, "host-access", "the host reads byte 512 of .* from cudaMallocPitch"),
+    "reads_a_row_of_a_volume": (CRASH, "host-access", "the host reads byte 512 of .* from cudaMalloc3D at"),
+    "asks_for_what_the_simulator_lacks": (86, "api-error", "cudaErrorNotSupported: cube maps"),
     "reads_pool_memory": (CRASH, "host-access", "the host reads byte 0 of .*400 bytes from cudaMallocAsync"),
     "allocates_an_array_of_arrays": (86, "host-access", "the pointer to set is in device memory"),
     "releases_with_free": (CRASH, "host-access", "segmentation fault: free.* call cudaFree"),

@@ -208,6 +208,7 @@ Status make_graph_memory(Context& context, std::uint64_t n_bytes, AllocOp& out) 
   void* address = nullptr;
   Owned owned;
   owned.origin = Origin::graph;
+  owned.call = "cudaMallocAsync";
   if (Status status = allocate(context, n_bytes, sim::MemoryKind::device, owned, &address); !status.ok())
     return status;
   if (address == nullptr) return fail(cudaErrorInvalidValue, "an allocation of 0 bytes");

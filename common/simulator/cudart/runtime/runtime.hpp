@@ -33,6 +33,7 @@ enum class Origin : std::uint8_t { device, pitched, host, managed, pool, graph }
 
 struct Owned {
   Origin origin = Origin::device;
+  const char* call = "cudaMalloc";  // the function that allocated it; lives as long as the program
   std::uint64_t bytes = 0;
   unsigned flags = 0;                  // of cudaHostAlloc or cudaMallocManaged
   CUmemPoolHandle_st* pool = nullptr;  // Origin::pool

@@ -28,7 +28,6 @@ namespace course::cudart {
 bool is_an_answer(cudaError_t code) {
   constexpr cudaError_t kAnswers[] = {
       cudaErrorNotReady,
-      cudaErrorNotSupported,
       cudaErrorPeerAccessAlreadyEnabled,
       cudaErrorPeerAccessNotEnabled,
   };
@@ -36,16 +35,6 @@ bool is_an_answer(cudaError_t code) {
 }
 
 namespace {
-
-const char* maker(Origin origin) {
-  switch (origin) {
-    case Origin::pitched: return "cudaMallocPitch";
-    case Origin::host: return "cudaMallocHost";
-    case Origin::managed: return "cudaMallocManaged";
-    case Origin::pool: return "cudaMallocAsync";
-    default: return "cudaMalloc";
-  }
-}
 
 sim::Finding host_finding(sim::Checker checker, std::string kind, std::string object, std::string message) {
   sim::Finding finding;
@@ -176,7 +165,7 @@ std::string name_of_memory(Context& context, const sim::Allocation& memory) {
   const auto owned = context.owned.find(memory.base);
   if (owned == context.owned.end()) return fmt::format("memory of the device ({} bytes)", memory.size);
   const std::string line = text_of(place_of(owned->second.made_by));
-  return fmt::format("memory of the device ({} bytes from {}{}{})", memory.size, maker(owned->second.origin),
+  return fmt::format("memory of the device ({} bytes from {}{}{})", memory.size, owned->second.call,
                      line.empty() ? "" : " at ", line);
 }
 
@@ -243,7 +232,7 @@ void check_leaks(Context& context) {
     return;
   std::map<std::pair<std::string, CallStack>, std::vector<const Owned*>> calls;
   for (const auto& [address, owned] : context.owned)
-    if (owned.origin != Origin::graph) calls[{maker(owned.origin), owned.made_by}].push_back(&owned);
+    if (owned.origin != Origin::graph) calls[{owned.call, owned.made_by}].push_back(&owned);
   for (const auto& [what, leaks] : calls) {
     const auto bytes = std::ranges::minmax(leaks | std::views::transform(&Owned::bytes));
     const std::uint64_t all = std::transform_reduce(leaks.begin(), leaks.end(), std::uint64_t{0}, std::plus{},

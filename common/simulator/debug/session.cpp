@@ -24,7 +24,6 @@
 #include "sim/authors_files.hpp"
 #include "sim/machine/access.hpp"
 #include "sim/machine/describe.hpp"
-#include "sim/machine/machine.hpp"
 
 namespace course::debug {
 namespace {

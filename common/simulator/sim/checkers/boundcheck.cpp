@@ -8,8 +8,9 @@
 #include <utility>
 
 #include "sim/machine/describe.hpp"
-#include "sim/machine/machine.hpp"
-#include "sim/machine/provenance.hpp"
+#include "sim/machine/index_origins.hpp"
+#include "sim/machine/shared_arrays.hpp"
+#include "sim/machine/source_places.hpp"
 
 namespace course::sim {
 

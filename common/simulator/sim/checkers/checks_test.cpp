@@ -9,7 +9,7 @@
 
 #include "sim/checkers/kernel_cases.hpp"
 #include "sim/checkers/racecheck/racecheck.hpp"
-#include "sim/machine/machine.hpp"
+#include "sim/machine/source_places.hpp"
 #include "sim/testing/test_device.hpp"
 
 namespace course::sim::testing {

@@ -7,9 +7,10 @@
 #include <bit>
 
 #include "sim/checkers/lanes.hpp"
+#include "sim/machine/control_flow.hpp"
 #include "sim/machine/describe.hpp"
 #include "sim/machine/flow_rule.hpp"
-#include "sim/machine/machine.hpp"
+#include "sim/machine/source_places.hpp"
 
 namespace course::sim {
 namespace {

@@ -8,7 +8,7 @@
 #include <unordered_map>
 
 #include "sim/decode/decoder.hpp"
-#include "sim/machine/provenance.hpp"
+#include "sim/machine/atomic_patterns.hpp"
 #include "sim/memory/memory.hpp"
 
 namespace course::sim {

@@ -12,7 +12,7 @@
 #include <string_view>
 
 #include "sim/machine/describe.hpp"
-#include "sim/machine/machine.hpp"
+#include "sim/machine/source_places.hpp"
 
 namespace course::sim {
 namespace {

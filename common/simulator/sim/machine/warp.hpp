@@ -7,6 +7,7 @@
 #pragma once
 
 #include <array>
+#include <bit>
 #include <cstddef>
 #include <cstdint>
 #include <map>
@@ -26,6 +27,12 @@ namespace course::sim {
 
 inline constexpr int kLanes = 32;
 inline constexpr std::uint32_t kAllLanes = ~0u;
+
+// Number of lanes in a mask. Checks for the full mask first, because portable code has no popcount
+// instruction.
+inline std::uint32_t count_lanes(std::uint32_t mask) {
+  return mask == kAllLanes ? kLanes : static_cast<std::uint32_t>(std::popcount(mask));
+}
 
 struct Block;
 struct Worker;
@@ -233,7 +240,7 @@ struct Block {
   Rng dice{0};  // for these pauses; does not depend on the host thread
   std::uint32_t live_threads = 0;
   std::uint64_t start = 0;  // in clocks of the timing model
-  Counters own;             // what add_turn() in tally.hpp has added
+  Counters own;             // what add_turn() in launch_counters.hpp has added
   std::uint32_t n_threads = 0;
 };
 
@@ -307,7 +314,7 @@ class Observer {
 };
 
 class Cache;
-class Signals;
+class SignalTimes;
 
 inline constexpr std::uint64_t kGridWorkspace = 256;  // bytes: the size, then the word that counts arrivals
 
@@ -333,9 +340,11 @@ struct Worker {
   std::vector<std::uint64_t> guarded_off;  // by op: lanes whose guard was false
   std::vector<OpCounters> op_counters;     // by op
   std::uint64_t barriers_completed = 0;
+  // How often a thread has found that the phase of an mbarrier has not ended, since one last changed.
+  std::uint32_t vain_polls = 0;
   // For the timing model.
   Cache* cache = nullptr;
-  Signals* signals = nullptr;  // used if blocks may wait for each other
+  SignalTimes* signals = nullptr;  // used if blocks may wait for each other
   // Lines of a warp for which L1 has room: a power of two. Bytes of a thread.
   std::uint32_t near_lines = Warp::kNearLines;
   std::uint64_t near_bytes = 0;

@@ -7,7 +7,7 @@
 #include <bit>
 #include <new>
 
-#include "sim/machine/machine.hpp"
+#include "sim/machine/control_flow.hpp"
 
 namespace course::sim {
 namespace {

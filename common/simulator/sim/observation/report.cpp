@@ -12,7 +12,7 @@
 #include <set>
 #include <string_view>
 
-#include "sim/machine/machine.hpp"
+#include "sim/machine/source_places.hpp"
 
 namespace course::sim {
 namespace {

@@ -19,8 +19,8 @@
 #include "sim/checkers/synccheck.hpp"
 #include "sim/decode/complete.hpp"
 #include "sim/grid/block_start.hpp"
-#include "sim/grid/tally.hpp"
-#include "sim/machine/machine.hpp"
+#include "sim/grid/launch_counters.hpp"
+#include "sim/machine/source_places.hpp"
 #include "sim/timing/pace.hpp"
 
 namespace course::sim {

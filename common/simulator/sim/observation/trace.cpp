@@ -9,8 +9,8 @@
 #include <utility>
 
 #include "sim/machine/describe.hpp"
-#include "sim/machine/machine.hpp"
 #include "sim/machine/op_table.hpp"
+#include "sim/machine/source_places.hpp"
 
 namespace course::sim {
 

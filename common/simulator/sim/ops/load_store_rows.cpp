@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // The rows of loads and stores: one for each memory space, element and vector length. Compiled once per
 // instruction set of the host.
-#include "sim/grid/waiting.hpp"
+#include "sim/grid/signal_waits.hpp"
 #include "sim/ops/memory.hpp"
 
 namespace course::sim::SIM_ISA {

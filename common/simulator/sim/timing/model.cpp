@@ -5,7 +5,7 @@
 #include <array>
 #include <cmath>
 
-#include "sim/grid/tally.hpp"
+#include "sim/grid/launch_counters.hpp"
 #include "sim/timing/bounds.hpp"
 
 namespace course::sim {

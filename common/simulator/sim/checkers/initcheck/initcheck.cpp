@@ -12,7 +12,7 @@
 
 #include "sim/checkers/library_kernels.hpp"
 #include "sim/machine/describe.hpp"
-#include "sim/machine/machine.hpp"
+#include "sim/machine/source_places.hpp"
 
 namespace course::sim {
 namespace {

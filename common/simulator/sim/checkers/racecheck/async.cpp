@@ -70,7 +70,7 @@ void Racecheck::copies_finished(Block& block, const CopyBatch& batch, std::uint3
     if (r.lanes == 0) r.warp = author(r);
   } else {
     r.warp |= kByBarrier;
-    BlockNews news;
+    BlockClock news;
     news.add({batch.warp | kByBarrier, lanes, flight->id + 1});
     b.gates[barrier].current.add(b.number, news);
   }
@@ -98,7 +98,7 @@ void Racecheck::mbarrier_arrived(Warp& w, int lane, std::uint64_t address) {
 void Racecheck::mbarrier_ended(Block& block, std::uint64_t address) {
   Gate& gate = state(block).gates[address];
   gate.done.join(gate.current);
-  gate.current = Clock{};
+  gate.current = VectorClock{};
 }
 
 void Racecheck::mbarrier_passed(Warp& w, int lane, std::uint64_t address) {

@@ -8,8 +8,8 @@
 #include <map>
 #include <set>
 
-#include "sim/checkers/racecheck/clock.hpp"
-#include "sim/machine/provenance.hpp"
+#include "sim/checkers/racecheck/vector_clock.hpp"
+#include "sim/machine/atomic_patterns.hpp"
 
 namespace course::sim::race {
 

@@ -22,7 +22,7 @@
 #include "sim/checkers/racecheck/racecheck.hpp"
 #include "sim/machine/access.hpp"
 #include "sim/machine/describe.hpp"
-#include "sim/machine/machine.hpp"
+#include "sim/machine/source_places.hpp"
 
 namespace course::sim {
 namespace {

@@ -27,9 +27,9 @@
 #include <cstring>
 
 #include "sim/checkers/racecheck/racecheck.hpp"
-#include "sim/grid/calm.hpp"
+#include "sim/grid/calm_schedule.hpp"
 #include "sim/machine/access.hpp"
-#include "sim/machine/provenance.hpp"
+#include "sim/machine/atomic_patterns.hpp"
 
 namespace course::sim {
 namespace {

@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <bit>
 
-#include "sim/machine/provenance.hpp"
+#include "sim/machine/atomic_patterns.hpp"
 
 namespace course::sim {
 namespace {
@@ -383,7 +383,7 @@ bool Racecheck::ordered(const CurrentAccess& h, RecordId id, std::uint32_t other
       return true;
   }
   if (any_lane) return false;
-  const Clock& known = h.ws.of(lane).known;
+  const VectorClock& known = h.ws.of(lane).known;
   return !known.empty() && known.covers(r.block, author(r), other_lane, id);
 }
 

@@ -44,9 +44,9 @@
 // Strong accesses do not race, but a strong load that is not ordered after a strong write may still get the
 // value from before it. old_values.cpp makes such loads return that value.
 //
-// Reading order: records.hpp; racecheck.hpp; racecheck.cpp for accesses; lines.cpp for whole lines; runs.cpp
+// Reading order: access_records.hpp; racecheck.hpp; racecheck.cpp for accesses; whole_lines.cpp for whole lines; adjacent_lanes.cpp
 // for adjacent lanes; sync.cpp and locks.hpp for what orders accesses; old_values.cpp; lost_updates.cpp;
-// async.cpp; words.cpp. In this file: the state, then the functions by the file that defines them.
+// async.cpp; messages.cpp. In this file: the state, then the functions by the file that defines them.
 // Source: Flanagan, Freund, "FastTrack", PLDI 2009; NVIDIA, "PTX ISA" 9.0, chapter 8, "Memory Consistency
 // Model".
 #pragma once
@@ -65,9 +65,9 @@
 
 #include "base/rng.hpp"
 #include "sim/checkers/kernel_checker.hpp"
-#include "sim/checkers/racecheck/clock.hpp"
+#include "sim/checkers/racecheck/access_records.hpp"
 #include "sim/checkers/racecheck/locks.hpp"
-#include "sim/checkers/racecheck/records.hpp"
+#include "sim/checkers/racecheck/vector_clock.hpp"
 #include "sim/checkers/reserve.hpp"
 #include "sim/finding.hpp"
 #include "sim/machine/gap.hpp"
@@ -153,7 +153,7 @@ class Racecheck final : public KernelChecker {
   // before `own`, those of its warp before `warp`, those of its block before `block`, and `other`.
   struct Publication {
     RecordId own = 0, warp = 0, block = 0;
-    Clock other;
+    VectorClock other;
     bool empty() const { return own == 0 && block == 0 && other.empty(); }
     bool is_copy_of(const Publication& p) const {
       return own == p.own && warp == p.warp && block == p.block && other.is_copy_of(p.other);
@@ -162,9 +162,9 @@ class Racecheck final : public KernelChecker {
   enum Scope : std::uint8_t { kBlockWide, kDeviceWide, kScopes };
   // What one thread, or all threads of a warp, know to have happened before, and what they can publish.
   struct ThreadClocks {
-    Clock known;  // in addition to what the bounds of the block and the warp imply
+    VectorClock known;  // in addition to what the bounds of the block and the warp imply
     Publication ready[kScopes];
-    Clock seen[kScopes];  // from relaxed reads; becomes known at the next fence of that scope
+    VectorClock seen[kScopes];  // from relaxed reads; becomes known at the next fence of that scope
     bool trivial() const {
       return known.empty() && ready[0].empty() && ready[1].empty() && seen[0].empty() && seen[1].empty();
     }
@@ -204,13 +204,13 @@ class Racecheck final : public KernelChecker {
 
   // What the value of a synchronisation variable, that is, of a word in memory, publishes to its readers.
   struct Published {
-    Clock device;  // to all threads
-    Clock block;   // to the threads of block `owner` only
+    VectorClock device;  // to all threads
+    VectorClock block;   // to the threads of block `owner` only
     std::uint32_t owner = ~0u;
     std::uint64_t fence = 0;  // BlockState::fence of the blocks that have published it
     void add(const Published& p) {
       device.join(p.device);
-      if (owner != p.owner) block = Clock{};
+      if (owner != p.owner) block = VectorClock{};
       owner = p.owner;
       block.join(p.block);
       fence = std::max(fence, p.fence);
@@ -259,7 +259,7 @@ class Racecheck final : public KernelChecker {
     RecordId id;
   };
   struct Gate {
-    Clock current, done;
+    VectorClock current, done;
   };
   struct BlockState {
     std::uint32_t number = 0;  // in the grid
@@ -402,7 +402,7 @@ class Racecheck final : public KernelChecker {
   template <typename Each>
   bool any_of_cell(Cell cell, const Each& each) const;
 
-  // --- whole lines: lines.cpp
+  // --- whole lines: whole_lines.cpp
   bool whole_lines(CurrentAccess& h);
   std::uint32_t mark_lines(const CurrentAccess& h, std::uint32_t lanes);
   bool line_ordered(const CurrentAccess& h, Cell cell, std::uint32_t pattern) const;
@@ -421,7 +421,7 @@ class Racecheck final : public KernelChecker {
   // --- what orders accesses: sync.cpp
   ThreadClocks& clocks_of(Warp& w, WarpState& ws, int lane);
   void join(ThreadClocks& into, const ThreadClocks& from) const;
-  void add_publication(Clock& into, const Publication& p, std::uint32_t block, std::uint32_t warp,
+  void add_publication(VectorClock& into, const Publication& p, std::uint32_t block, std::uint32_t warp,
                        std::uint32_t lanes) const;
   void pour(ThreadClocks& into, const ThreadClocks& from, std::uint32_t block, std::uint32_t warp,
             std::uint32_t lanes) const;
@@ -501,7 +501,7 @@ class Racecheck final : public KernelChecker {
   void fly(Block& block, Flight& flight);
   void renew_flights(Block& block);
 
-  // --- messages: words.cpp
+  // --- messages: messages.cpp
   enum class Hazard : std::uint8_t { read_write, write_write, same_value, stale, missed, lost, maybe_lost };
   // Whether the op is a line of the toolkit's headers.
   bool is_systems(const MicroOp& op);
@@ -547,7 +547,7 @@ class Racecheck final : public KernelChecker {
   bool shortcuts_ = true;
   Care care_ = Care::everything;
 
-  race::Records records_;
+  race::AccessRecords records_;
 
   Reserved<Cell> written_, read_;            // of global memory, by word
   Reserved<Cell> line_written_, line_read_;  // by line

@@ -4,7 +4,7 @@
 #include <bit>
 
 #include "sim/checkers/racecheck/racecheck.hpp"
-#include "sim/machine/machine.hpp"
+#include "sim/machine/control_flow.hpp"
 
 namespace course::sim {
 namespace {
@@ -43,10 +43,10 @@ void Racecheck::join(ThreadClocks& into, const ThreadClocks& from) const {
 
 // Adds a publication by `lanes` of a warp to `into`, which does not depend on the state of the publisher any
 // more.
-void Racecheck::add_publication(Clock& into, const Publication& p, std::uint32_t block, std::uint32_t warp,
-                                std::uint32_t lanes) const {
+void Racecheck::add_publication(VectorClock& into, const Publication& p, std::uint32_t block,
+                                std::uint32_t warp, std::uint32_t lanes) const {
   if (p.empty()) return;
-  BlockNews news;
+  BlockClock news;
   news.all_up_to(p.block);
   news.add({warp, kAllLanes, p.warp});
   news.add({warp, lanes, p.own});
@@ -131,7 +131,7 @@ void Racecheck::barrier_released(Block& block, std::uint32_t barrier) {
     if (!b.flights.empty()) renew_flights(block);
   } else {
     ThreadClocks news;
-    BlockNews own;
+    BlockClock own;
     for (const Arrival& a : arrivals) {
       pour(news, b, a.warp, a.lanes);
       own.add({a.warp, kAllLanes, b.warps[a.warp].bound});
@@ -167,7 +167,7 @@ void Racecheck::warp_synced(Warp& w, std::uint32_t mask, const MicroOp& op) {
     } else {
       ThreadClocks news;
       if (!trivial) pour(news, b, w.number, tile);
-      BlockNews own;
+      BlockClock own;
       own.add({w.number, tile, next()});
       news.known.add(b.number, own);
       give(w, ws, tile, news);
@@ -189,7 +189,7 @@ void Racecheck::prepare(ThreadClocks& k, const WarpState& ws, const BlockState& 
 void Racecheck::acquire_seen(ThreadClocks& k, Scope scope) const {
   for (int s = 0; s <= scope; ++s) {
     k.known.join(k.seen[s]);
-    k.seen[s] = Clock{};
+    k.seen[s] = VectorClock{};
   }
 }
 
@@ -327,9 +327,9 @@ void Racecheck::add_published(Published& into, const CurrentAccess& h, int lane,
   const std::uint32_t lanes = 1u << lane;
   if (replaces) into.fence = 0;
   if (!k.ready[kDeviceWide].empty()) into.fence = std::max(into.fence, h.b.fence);
-  if (replaces) into.device = Clock{};
+  if (replaces) into.device = VectorClock{};
   add_publication(into.device, k.ready[kDeviceWide], h.b.number, h.w.number, lanes);
-  if (replaces || into.owner != h.b.number) into.block = Clock{};
+  if (replaces || into.owner != h.b.number) into.block = VectorClock{};
   into.owner = h.b.number;
   add_publication(into.block, k.ready[kBlockWide], h.b.number, h.w.number, lanes);
 }

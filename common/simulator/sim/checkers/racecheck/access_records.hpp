@@ -6,7 +6,7 @@
 #include <span>
 #include <vector>
 
-#include "sim/checkers/racecheck/clock.hpp"
+#include "sim/checkers/racecheck/vector_clock.hpp"
 #include "sim/checkers/reserve.hpp"
 
 namespace course::sim::race {
@@ -50,12 +50,12 @@ struct Reader {
   bool operator==(const Reader&) const = default;
 };
 
-class Records {
+class AccessRecords {
  public:
   // Record numbers that fit in a cell; a launch that needs more ends with a fault. Tests make it smaller.
   inline static RecordId most = RecordId{1} << (sizeof(void*) == 4 ? 16 : 27);  // as memory allows
 
-  Records();
+  AccessRecords();
   // Numbers go on from launch to launch. Returns whether they had to begin anew: then old cells must go.
   bool launch_begins();
   RecordId first() const { return base_; }  // of this launch

@@ -11,7 +11,8 @@
 #include "sim/checkers/library_kernels.hpp"
 #include "sim/checkers/racecheck/racecheck.hpp"
 #include "sim/machine/describe.hpp"
-#include "sim/machine/machine.hpp"
+#include "sim/machine/index_origins.hpp"
+#include "sim/machine/source_places.hpp"
 
 namespace course::sim {
 namespace {

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "sim/grid/grid.hpp"
-#include "sim/grid/signals.hpp"
+#include "sim/grid/signal_times.hpp"
 #include "sim/machine/gap.hpp"
 #include "sim/machine/op_table.hpp"
 
@@ -19,7 +19,7 @@ Gap gap_of_counters(const OpRow& row, const MicroOp* op = nullptr);
 
 // Gives a worker the constants of the chip and the launch that the timing model needs. `signals`: where it
 // records the communication between blocks; nullptr if blocks cannot communicate.
-void prepare_model(Worker& worker, const GridOptions& options, Signals* signals);
+void prepare_model(Worker& worker, const GridOptions& options, SignalTimes* signals);
 
 // Adds to block.own what the worker has counted in the block's turn that has just ended. Waiting is no work.
 void add_turn(Block& block, Worker& worker);
@@ -35,7 +35,7 @@ void sum_up(const Program& program, const std::vector<std::unique_ptr<Worker>>& 
 // k² / 2 · width of R resident blocks know theirs, so a round of R blocks takes √(2 R ÷ width) looks. A look
 // takes as long as a word needs from one block to another, plus a fence if values and flags are in different
 // words (`fences`).
-std::uint64_t look_back_clocks(const Signals& signals, std::uint64_t resident, std::uint64_t blocks,
+std::uint64_t look_back_clocks(const SignalTimes& signals, std::uint64_t resident, std::uint64_t blocks,
                                bool fences, const Timing& t);
 
 }  // namespace course::sim

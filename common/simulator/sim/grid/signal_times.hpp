@@ -13,7 +13,7 @@
 
 namespace course::sim {
 
-class Signals {
+class SignalTimes {
  public:
   struct Signal {
     std::uint64_t address = 0;          // 0: empty

@@ -19,7 +19,5 @@ void raise_signal(Warp& w, const MicroOp& op, const std::uint64_t* at);
 // whether it comes before or after the last write of another block: a lock. One that leaves memory as it is,
 // in all lanes, is a strong load, with its result.
 bool atomic_signal(Warp& w, const MicroOp& op, const std::uint64_t* at);
-// Adds the warp's global atomics to HotSpots. `combined`: see kCombined.
-void count_hot_spots(Warp& w, const std::uint64_t* at, bool combined);
 
 }  // namespace course::sim

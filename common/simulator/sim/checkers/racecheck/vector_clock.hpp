@@ -17,39 +17,39 @@ namespace course::sim {
 using RecordId = std::uint32_t;
 
 // The accesses of lanes `lanes` of warp `warp` with record numbers below `before`.
-struct Heard {
+struct WarpClock {
   std::uint32_t warp = 0;
   std::uint32_t lanes = 0;
   RecordId before = 0;
 };
 
 // What is known about the threads of one block.
-class BlockNews {
+class BlockClock {
  public:
   // Whether access `id` of this lane is known.
   bool covers(std::uint32_t warp, std::uint32_t lane, RecordId id) const;
   // Adds all accesses of the block with record numbers below `before`.
   void all_up_to(RecordId before);
-  void add(const Heard& heard);
-  void join(const BlockNews& other);
+  void add(const WarpClock& heard);
+  void join(const BlockClock& other);
   // Whether this includes everything in `other`.
-  bool contains(const BlockNews& other) const;
+  bool contains(const BlockClock& other) const;
 
  private:
-  RecordId all_ = 0;         // all accesses of the block before this record
-  std::vector<Heard> some_;  // by warp; each lane is in at most one of its warp's entries
+  RecordId all_ = 0;             // all accesses of the block before this record
+  std::vector<WarpClock> some_;  // by warp; each lane is in at most one of its warp's entries
 };
 
-class Clock {
+class VectorClock {
  public:
   struct Node;
 
   bool empty() const { return root_ == nullptr; }
   // Whether they are equal because one was copied from the other. Equal clocks need not be copies.
-  bool is_copy_of(const Clock& other) const { return root_ == other.root_; }
+  bool is_copy_of(const VectorClock& other) const { return root_ == other.root_; }
   bool covers(std::uint32_t block, std::uint32_t warp, std::uint32_t lane, RecordId id) const;
-  void add(std::uint32_t block, const BlockNews& news);
-  void join(const Clock& other);
+  void add(std::uint32_t block, const BlockClock& news);
+  void join(const VectorClock& other);
   void forget(std::uint32_t block);
 
  private:

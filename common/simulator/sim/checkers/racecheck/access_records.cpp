@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "sim/checkers/racecheck/records.hpp"
+#include "sim/checkers/racecheck/access_records.hpp"
 
 #include <algorithm>
 
@@ -7,9 +7,9 @@
 
 namespace course::sim::race {
 
-Records::Records() : steps_(4096) {}
+AccessRecords::AccessRecords() : steps_(4096) {}
 
-bool Records::launch_begins() {
+bool AccessRecords::launch_begins() {
   base_ = next();
   log_.clear();
   readers_.clear();
@@ -19,7 +19,7 @@ bool Records::launch_begins() {
   return true;
 }
 
-RecordId Records::add(const Record& r) {
+RecordId AccessRecords::add(const Record& r) {
   const RecordId id = next();
   log_.push_back(r);
   if (id + 2 >= most)
@@ -27,7 +27,7 @@ RecordId Records::add(const Record& r) {
   return id;
 }
 
-RecordId Records::with(RecordId from, const Reader& reader, int lane) {
+RecordId AccessRecords::with(RecordId from, const Reader& reader, int lane) {
   std::uint64_t hash = (std::uint64_t{from} << 32 | reader.record) * 0x9e3779b97f4a7c15u;
   hash = (hash ^ (std::uint64_t{reader.lanes} << 5 | reader.offset)) * 0xc2b2ae3d27d4eb4fu;
   Step& step = steps_[hash >> 52];

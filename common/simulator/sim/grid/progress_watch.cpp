@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "sim/grid/progress.hpp"
+#include "sim/grid/progress_watch.hpp"
 
 #include <algorithm>
 #include <bit>

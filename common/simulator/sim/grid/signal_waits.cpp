@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: MIT
-#include "sim/grid/waiting.hpp"
+#include "sim/grid/signal_waits.hpp"
 
 #include <algorithm>
 #include <array>
 #include <bit>
 #include <cstring>
 
-#include "sim/grid/signals.hpp"
+#include "sim/grid/signal_times.hpp"
 
 namespace course::sim {
 namespace {
@@ -65,7 +65,7 @@ auto kinds_of(Warp& w, const MicroOp& op) {
 }  // namespace
 
 bool await_signal(Warp& w, const MicroOp& op, const std::uint64_t* at) {
-  Signals& signals = *w.worker->signals;
+  SignalTimes& signals = *w.worker->signals;
   const std::uint64_t bytes = std::uint64_t{op.width} * op.count;
   std::array<std::byte, sizeof(w.polled_values)> values{};
   for_lanes(w, [&](int lane) {
@@ -79,7 +79,7 @@ bool await_signal(Warp& w, const MicroOp& op, const std::uint64_t* at) {
   bool two_stages = false;
   std::uint64_t until = 0;
   for_words(w, op, at, [&](int, std::uint64_t word) {
-    const Signals::Signal* s = signals.find(word);
+    const SignalTimes::Signal* s = signals.find(word);
     if (s == nullptr || s->block == w.block->linear) return;
     until = std::max(until, signals.available(*s));
     two_stages = two_stages || s->first != s->last;
@@ -110,7 +110,7 @@ bool atomic_signal(Warp& w, const MicroOp& op, const std::uint64_t* at) {
     const bool waits = looks_again(w, op, at) || w.only_polls;
     std::uint64_t until = 0;
     for_words(w, op, at, [&](int lane, std::uint64_t word) {
-      const Signals::Signal* s = w.worker->signals->find(word);
+      const SignalTimes::Signal* s = w.worker->signals->find(word);
       if (s == nullptr) return;
       // A lock is only free once the block before has released it, even if nothing has to be tried again
       // here, where blocks run one after the other.
@@ -122,24 +122,6 @@ bool atomic_signal(Warp& w, const MicroOp& op, const std::uint64_t* at) {
   }
   raise_signal(w, op, at);
   return false;
-}
-
-void count_hot_spots(Warp& w, const std::uint64_t* at, bool combined) {
-  std::uint64_t sorted[kLanes];
-  int n = 0;
-  for_lanes(w, [&](int lane) { sorted[n++] = at[lane]; });
-  std::sort(sorted, sorted + n);
-  for (int k = 0; k < n;) {
-    // One sector: different words are handled at the same time, lanes on the same word one after the other.
-    const std::uint64_t sector = sorted[k] / 32;
-    std::uint64_t most = 0, run = 0;
-    for (const int first = k; k < n && sorted[k] / 32 == sector; ++k) {
-      run = k > first && sorted[k] == sorted[k - 1] ? run + 1 : 1;
-      most = combined ? 1 : std::max(most, run);
-    }
-    w.worker->hot_spots.add(sector * 32 / HotSpots::kChunkBytes, 4 * most + 1);
-    w.worker->atomic_passes += 1;
-  }
 }
 
 }  // namespace course::sim

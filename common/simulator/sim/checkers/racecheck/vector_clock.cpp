@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "sim/checkers/racecheck/clock.hpp"
+#include "sim/checkers/racecheck/vector_clock.hpp"
 
 #include <algorithm>
 #include <array>
@@ -16,28 +16,28 @@ namespace {
 template <typename Entries>
 auto entries_of(Entries& all, std::uint32_t warp) {
   struct ByWarp {
-    bool operator()(const Heard& h, std::uint32_t w) const { return h.warp < w; }
-    bool operator()(std::uint32_t w, const Heard& h) const { return w < h.warp; }
+    bool operator()(const WarpClock& h, std::uint32_t w) const { return h.warp < w; }
+    bool operator()(std::uint32_t w, const WarpClock& h) const { return w < h.warp; }
   };
   return std::equal_range(all.begin(), all.end(), warp, ByWarp{});
 }
 
 }  // namespace
 
-bool BlockNews::covers(std::uint32_t warp, std::uint32_t lane, RecordId id) const {
+bool BlockClock::covers(std::uint32_t warp, std::uint32_t lane, RecordId id) const {
   if (id < all_) return true;
   const auto [first, last] = entries_of(some_, warp);
   return std::any_of(first, last,
-                     [&](const Heard& h) { return (h.lanes >> lane & 1) != 0 && id < h.before; });
+                     [&](const WarpClock& h) { return (h.lanes >> lane & 1) != 0 && id < h.before; });
 }
 
-void BlockNews::all_up_to(RecordId before) {
+void BlockClock::all_up_to(RecordId before) {
   if (before <= all_) return;
   all_ = before;
-  std::erase_if(some_, [&](const Heard& h) { return h.before <= all_; });
+  std::erase_if(some_, [&](const WarpClock& h) { return h.before <= all_; });
 }
 
-void BlockNews::add(const Heard& heard) {
+void BlockClock::add(const WarpClock& heard) {
   if (heard.before <= all_) return;
   auto [first, last] = entries_of(some_, heard.warp);
   std::uint32_t lanes = heard.lanes;  // those for which this is new
@@ -58,14 +58,14 @@ void BlockNews::add(const Heard& heard) {
   if (!joined) some_.insert(at, {heard.warp, lanes, heard.before});
 }
 
-void BlockNews::join(const BlockNews& other) {
+void BlockClock::join(const BlockClock& other) {
   all_up_to(other.all_);
-  for (const Heard& h : other.some_) add(h);
+  for (const WarpClock& h : other.some_) add(h);
 }
 
-bool BlockNews::contains(const BlockNews& other) const {
+bool BlockClock::contains(const BlockClock& other) const {
   if (other.all_ > all_) return false;
-  return std::all_of(other.some_.begin(), other.some_.end(), [&](const Heard& h) {
+  return std::all_of(other.some_.begin(), other.some_.end(), [&](const WarpClock& h) {
     if (h.before <= all_) return true;
     const auto [first, last] = entries_of(some_, h.warp);
     std::uint32_t lanes = h.lanes;
@@ -84,7 +84,7 @@ constexpr std::size_t kFan = std::size_t{1} << kBits;
 
 // At level 0, a node contains the news of one block. Above, its children are indexed by the next bits of the
 // block's number.
-struct Clock::Node {
+struct VectorClock::Node {
   Node() = default;
   Node(const Node& other) : child(other.child), news(other.news) {}
   Node& operator=(const Node&) = delete;
@@ -92,7 +92,7 @@ struct Clock::Node {
   // Never used again for another node.
   const std::uint64_t id = n_made.fetch_add(1, std::memory_order_relaxed) + 1;
   std::array<std::shared_ptr<const Node>, kFan> child;
-  BlockNews news;
+  BlockClock news;
 
  private:
   static inline std::atomic<std::uint64_t> n_made{0};
@@ -100,7 +100,7 @@ struct Clock::Node {
 
 namespace {
 
-using NodePtr = std::shared_ptr<const Clock::Node>;
+using NodePtr = std::shared_ptr<const VectorClock::Node>;
 
 std::size_t digit(std::uint32_t block, int level) {
   return block >> (kBits * (level - 1)) & (kFan - 1);
@@ -113,7 +113,7 @@ bool fits(std::uint32_t block, int height) {
 // Adds levels above `root`. The blocks so far have small numbers, so they are below child 0.
 NodePtr grown(NodePtr root, int from, int to) {
   for (; root != nullptr && from < to; ++from) {
-    auto above = std::make_shared<Clock::Node>();
+    auto above = std::make_shared<VectorClock::Node>();
     above->child[0] = std::move(root);
     root = std::move(above);
   }
@@ -137,7 +137,7 @@ class JoinMemory {
   struct Entry {
     std::uint64_t a = 0, b = 0;  // Node::id
     Joined::Which which = Joined::first;
-    std::weak_ptr<const Clock::Node> made;
+    std::weak_ptr<const VectorClock::Node> made;
   };
   Entry& of(std::uint64_t a, std::uint64_t b) {
     return entries_[(a * 0x9e3779b97f4a7c15u ^ b * 0xc2b2ae3d27d4eb4fu) >> (64 - kEntryBits)];
@@ -150,7 +150,7 @@ class JoinMemory {
 
 Joined joined(const NodePtr& a, const NodePtr& b, int level);
 
-Joined joined_children(const Clock::Node& a, const Clock::Node& b, int level) {
+Joined joined_children(const VectorClock::Node& a, const VectorClock::Node& b, int level) {
   std::array<Joined, kFan> child;
   bool like_a = true, like_b = true;
   for (std::size_t k = 0; k < kFan; ++k) {
@@ -160,7 +160,7 @@ Joined joined_children(const Clock::Node& a, const Clock::Node& b, int level) {
   }
   if (like_a) return {Joined::first, nullptr};
   if (like_b) return {Joined::second, nullptr};
-  auto both = std::make_shared<Clock::Node>();
+  auto both = std::make_shared<VectorClock::Node>();
   for (std::size_t k = 0; k < kFan; ++k) both->child[k] = child[k].of(a.child[k], b.child[k]);
   return {Joined::neither, std::move(both)};
 }
@@ -171,7 +171,7 @@ Joined joined(const NodePtr& a, const NodePtr& b, int level) {
   if (level == 0) {
     if (a->news.contains(b->news)) return {Joined::first, nullptr};
     if (b->news.contains(a->news)) return {Joined::second, nullptr};
-    auto both = std::make_shared<Clock::Node>();
+    auto both = std::make_shared<VectorClock::Node>();
     both->news = a->news;
     both->news.join(b->news);
     return {Joined::neither, std::move(both)};
@@ -187,17 +187,19 @@ Joined joined(const NodePtr& a, const NodePtr& b, int level) {
   return result;
 }
 
-NodePtr with(const NodePtr& node, std::uint32_t block, int level, const BlockNews& news) {
+NodePtr with(const NodePtr& node, std::uint32_t block, int level, const BlockClock& news) {
   if (level == 0) {
     if (node != nullptr && node->news.contains(news)) return node;
-    auto leaf = node == nullptr ? std::make_shared<Clock::Node>() : std::make_shared<Clock::Node>(*node);
+    auto leaf =
+        node == nullptr ? std::make_shared<VectorClock::Node>() : std::make_shared<VectorClock::Node>(*node);
     leaf->news.join(news);
     return leaf;
   }
   const std::size_t k = digit(block, level);
   NodePtr child = with(node == nullptr ? nullptr : node->child[k], block, level - 1, news);
   if (node != nullptr && child == node->child[k]) return node;
-  auto fresh = node == nullptr ? std::make_shared<Clock::Node>() : std::make_shared<Clock::Node>(*node);
+  auto fresh =
+      node == nullptr ? std::make_shared<VectorClock::Node>() : std::make_shared<VectorClock::Node>(*node);
   fresh->child[k] = std::move(child);
   return fresh;
 }
@@ -206,7 +208,7 @@ NodePtr without(const NodePtr& node, std::uint32_t block, int level) {
   if (node == nullptr || level == 0) return nullptr;
   const std::size_t k = digit(block, level);
   if (node->child[k] == nullptr) return node;
-  auto fresh = std::make_shared<Clock::Node>(*node);
+  auto fresh = std::make_shared<VectorClock::Node>(*node);
   fresh->child[k] = without(node->child[k], block, level - 1);
   const bool bare =
       std::all_of(fresh->child.begin(), fresh->child.end(), [](const NodePtr& c) { return c == nullptr; });
@@ -216,7 +218,7 @@ NodePtr without(const NodePtr& node, std::uint32_t block, int level) {
 
 }  // namespace
 
-bool Clock::covers(std::uint32_t block, std::uint32_t warp, std::uint32_t lane, RecordId id) const {
+bool VectorClock::covers(std::uint32_t block, std::uint32_t warp, std::uint32_t lane, RecordId id) const {
   if (root_ == nullptr || !fits(block, height_)) return false;
   const Node* node = root_.get();
   for (int level = height_; level > 0 && node != nullptr; --level)
@@ -224,14 +226,14 @@ bool Clock::covers(std::uint32_t block, std::uint32_t warp, std::uint32_t lane, 
   return node != nullptr && node->news.covers(warp, lane, id);
 }
 
-void Clock::add(std::uint32_t block, const BlockNews& news) {
+void VectorClock::add(std::uint32_t block, const BlockClock& news) {
   int height = height_;
   while (!fits(block, height)) ++height;
   root_ = with(grown(root_, height_, height), block, height, news);
   height_ = height;
 }
 
-void Clock::join(const Clock& other) {
+void VectorClock::join(const VectorClock& other) {
   if (other.root_ == nullptr || other.root_ == root_) return;
   if (root_ == nullptr) {
     *this = other;
@@ -243,7 +245,7 @@ void Clock::join(const Clock& other) {
   height_ = height;
 }
 
-void Clock::forget(std::uint32_t block) {
+void VectorClock::forget(std::uint32_t block) {
   if (root_ == nullptr || !fits(block, height_)) return;
   root_ = without(root_, block, height_);
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "sim/grid/signals.hpp"
+#include "sim/grid/signal_times.hpp"
 
 #include <algorithm>
 #include <utility>
@@ -8,7 +8,7 @@ namespace course::sim {
 namespace {
 
 // Where an address is in a table, or would be added.
-std::uint64_t place_of(const std::vector<Signals::Signal>& table, std::uint64_t address) {
+std::uint64_t place_of(const std::vector<SignalTimes::Signal>& table, std::uint64_t address) {
   std::uint64_t at = (address * 0x9e3779b97f4a7c15u >> 20) & (table.size() - 1);
   while (table[at].address != 0 && table[at].address != address) at = (at + 1) & (table.size() - 1);
   return at;
@@ -16,13 +16,13 @@ std::uint64_t place_of(const std::vector<Signals::Signal>& table, std::uint64_t 
 
 }  // namespace
 
-void Signals::clear() {
+void SignalTimes::clear() {
   table_.clear();
   stages_.clear();
   n_ = looks = blocks_seen = 0;
 }
 
-void Signals::raise(std::uint64_t address, std::uint64_t time, std::uint64_t block, std::uint64_t kind) {
+void SignalTimes::raise(std::uint64_t address, std::uint64_t time, std::uint64_t block, std::uint64_t kind) {
   if (2 * (n_ + 1) > table_.size()) grow();
   Signal& s = table_[place_of(table_, address)];
   n_ += s.address == 0 ? 1 : 0;
@@ -30,13 +30,13 @@ void Signals::raise(std::uint64_t address, std::uint64_t time, std::uint64_t blo
   s = {address, block, s.address == 0 || s.block != block ? time : s.first, time, kind};
 }
 
-const Signals::Signal* Signals::find(std::uint64_t address) const {
+const SignalTimes::Signal* SignalTimes::find(std::uint64_t address) const {
   if (table_.empty()) return nullptr;
   const Signal& s = table_[place_of(table_, address)];
   return s.address == 0 ? nullptr : &s;
 }
 
-std::uint64_t Signals::available(const Signal& signal) const {
+std::uint64_t SignalTimes::available(const Signal& signal) const {
   const auto stages = stages_.find(signal.block);
   if (signal.first != signal.last || stages == stages_.end()) return signal.first;
   const auto between = std::ranges::find_if(
@@ -44,7 +44,7 @@ std::uint64_t Signals::available(const Signal& signal) const {
   return between == stages->second.end() ? signal.first : between->first;
 }
 
-void Signals::grow() {
+void SignalTimes::grow() {
   std::vector<Signal> old(table_.empty() ? 256 : 2 * table_.size());
   std::swap(old, table_);
   for (const Signal& s : old)

@@ -1,17 +1,12 @@
 // SPDX-License-Identifier: MIT
-#include "sim/machine/machine.hpp"
-
-#include <fmt/format.h>
+#include "sim/machine/control_flow.hpp"
 
 #include <algorithm>
 #include <bit>
 #include <cstring>
-#include <filesystem>
 #include <iterator>
 #include <utility>
 
-#include "base/demangle.hpp"
-#include "sim/authors_files.hpp"
 #include "sim/machine/builtins.hpp"
 
 namespace course::sim {
@@ -351,101 +346,6 @@ void begin_warp(Warp& w, Block& block, std::uint32_t number, std::uint32_t n_thr
     set_frame(w, lane, 0);
   }
   reserve_local(w, program.functions[0].frame_bytes);
-}
-
-std::vector<SourcePlace> places_of(const Program& program, std::uint32_t function, std::uint32_t ptx_index) {
-  std::vector<SourcePlace> places;
-  const ptx::Module& module = *program.module;
-  const ptx::Function& f = *program.functions[function].source;
-  if (ptx_index >= f.instructions.size()) return places;
-  // Instructions before the first line of a function count for that line, and those of line 0, which the
-  // compiler has moved out of a loop, for the next one.
-  const auto has_line = [&](std::int32_t location) {
-    while (location >= 0 && module.locations[static_cast<std::size_t>(location)].line == 0)
-      location = module.locations[static_cast<std::size_t>(location)].inlined_at;
-    return location >= 0;
-  };
-  while (!has_line(f.instructions[ptx_index].location) && ptx_index + 1 < f.instructions.size()) ++ptx_index;
-  std::int32_t location = f.instructions[ptx_index].location;
-  while (location >= 0 && places.size() < 16) {
-    const ptx::Location& l = module.locations[static_cast<std::size_t>(location)];
-    SourcePlace place;
-    if (const std::string* file = module.find_file(l.file)) place.file = *file;
-    place.line = l.line;
-    place.function = l.function.empty() ? demangled(f.name) : demangled(l.function);
-    if (l.line != 0) places.push_back(std::move(place));
-    location = l.inlined_at;
-  }
-  return places;
-}
-
-std::vector<SourcePlace> places_of(const Program& program, const MicroOp& op) {
-  return places_of(program, op.function, op.ptx_index);
-}
-
-SourcePlace own_place(const std::vector<SourcePlace>& places) {
-  if (!places.empty() && !is_authors_file(places.back().file))
-    for (const SourcePlace& place : places)
-      if (is_authors_file(place.file)) return place;
-  for (const SourcePlace& place : places)
-    if (place.file == places.back().file) return place;
-  return {};
-}
-
-std::string file_and_line(const std::string& file, std::uint32_t line) {
-  std::error_code error;
-  const std::string here = std::filesystem::current_path(error).string() + "/";
-  const bool below = !error && here != "//" && file.starts_with(here);
-  return fmt::format("{}:{}", below ? std::string_view(file).substr(here.size()) : std::string_view(file),
-                     line);
-}
-
-std::string one_line(const std::vector<SourcePlace>& places) {
-  if (places.empty()) return "an unknown line (compile with -lineinfo to see it)";
-  const SourcePlace own = own_place(places), &outer = places.back(), &inner = places.front();
-  std::string text = file_and_line(own.file, own.line);
-  if (own.file != outer.file)
-    text += fmt::format(" (called at {})", file_and_line(outer.file, outer.line));
-  else if (own.line != outer.line)
-    text += fmt::format(" (called at line {})", outer.line);
-  else if (places.size() > 1)
-    text += fmt::format(" (in {})", file_and_line(inner.file, inner.line));
-  return text;
-}
-
-std::string describe_waits(const Block& block, bool running_too) {
-  std::string text;
-  int n_listed = 0;
-  for (const Warp& w : block.warps) {
-    for (const Group& g : w.groups) {
-      if (g.wait == Wait::none && !running_too) continue;
-      if (n_listed++ == 4) return text + "; …";
-      const Program& program = *w.program;
-      const BasicBlock& b = program.blocks[g.block];
-      // A block in which a group waits begins with the op that waits; any other may have no ops.
-      const MicroOp* const op = g.wait == Wait::none ? nullptr : &program.ops[b.first];
-      const std::string place = op == nullptr ? one_line(places_of(program, b.function, b.ptx_index))
-                                              : one_line(places_of(program, *op));
-      const int lanes = std::popcount(g.mask);
-      if (!text.empty()) text += "; ";
-      if (g.wait == Wait::barrier) {
-        const Barrier& barrier = block.barriers[g.barrier];
-        const std::uint32_t expected = barrier.expected != 0 ? barrier.expected : block.live_threads;
-        text +=
-            fmt::format("{} thread(s) of warp {} wait at barrier {}, {}, where {} of {} threads have arrived",
-                        lanes, w.number, g.barrier, place, barrier.arrived, expected);
-      } else if (g.wait == Wait::none) {
-        text += fmt::format("{} thread(s) of warp {} run at {}", lanes, w.number, place);
-      } else {
-        Warp& writable = const_cast<Warp&>(w);
-        const std::uint32_t members = writable.slot<std::uint32_t>(op->src[3])[std::countr_zero(g.mask)];
-        text += fmt::format(
-            "lanes {:#010x} of warp {} wait at {} for lanes {:#010x} of their member mask {:#010x}", g.mask,
-            w.number, place, members & w.live & ~g.mask, members);
-      }
-    }
-  }
-  return text;
 }
 
 }  // namespace course::sim

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // Reading order: describe_hang, Polls.
-#include "sim/grid/hang.hpp"
+#include "sim/grid/describe_hang.hpp"
 
 #include <fmt/format.h>
 
@@ -13,8 +13,8 @@
 
 #include "sim/machine/access.hpp"
 #include "sim/machine/describe.hpp"
-#include "sim/machine/machine.hpp"
 #include "sim/machine/mbarrier.hpp"
+#include "sim/machine/source_places.hpp"
 #include "sim/machine/write_history.hpp"
 
 namespace course::sim {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "sim/grid/tally.hpp"
+#include "sim/grid/launch_counters.hpp"
 
 #include <algorithm>
 #include <bit>
@@ -158,7 +158,7 @@ Gap gap_of_counters(const OpRow& row, const MicroOp* op) {
   return is_of(row, {"mma"}) ? "an operation on matrices counts as one instruction" : nullptr;
 }
 
-void prepare_model(Worker& worker, const GridOptions& options, Signals* signals) {
+void prepare_model(Worker& worker, const GridOptions& options, SignalTimes* signals) {
   const DevicePreset& preset = *worker.preset;
   const Timing& t = preset.timing;
   const auto clocks = [](double v) { return static_cast<std::uint32_t>(std::max(v, 0.0)); };
@@ -230,7 +230,7 @@ void sum_up(const Program& program, const std::vector<std::unique_ptr<Worker>>& 
   add_spills(c, program.spilled_bytes, workers.front()->near_bytes, *workers.front()->launch);
 }
 
-std::uint64_t look_back_clocks(const Signals& signals, std::uint64_t resident, std::uint64_t blocks,
+std::uint64_t look_back_clocks(const SignalTimes& signals, std::uint64_t resident, std::uint64_t blocks,
                                bool fences, const Timing& t) {
   if (signals.looks == 0) return 0;
   const double fence = t.latency[static_cast<std::size_t>(InstructionKind::fence)] + t.l2_latency;

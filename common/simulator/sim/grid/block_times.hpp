@@ -11,10 +11,10 @@
 
 namespace course::sim {
 
-class Schedule {
+class BlockTimes {
  public:
   // `places`: the number of blocks that the chip holds at once.
-  explicit Schedule(std::uint64_t places) : free_(places) {}
+  explicit BlockTimes(std::uint64_t places) : free_(places) {}
 
   // When the next block can start, given the ends of blocks known so far.
   std::uint64_t start() {

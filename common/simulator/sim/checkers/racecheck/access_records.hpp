@@ -2,6 +2,7 @@
 // The access records of a launch, and the sets of readers: what the cells of shadow memory name.
 #pragma once
 
+#include <bit>
 #include <cstdint>
 #include <span>
 #include <vector>
@@ -20,7 +21,7 @@ struct Record {
   // many: reads up to this one by any lanes of the warp, of the block (kNoWarp) or of the grid (kNobody).
   enum Kind : std::uint16_t { access, readers, bytes, many };
   std::uint32_t block;  // of the grid
-  std::uint32_t what;   // index of the op; readers: index of the first one
+  std::uint32_t op;     // index of the op; readers: index of the first one
   std::uint32_t lanes;  // that ran it together; readers: their number; copies: lanes still under way
   std::uint16_t warp;   // copies: with kFlying
   Kind kind;
@@ -63,7 +64,23 @@ class AccessRecords {
   const Record& operator[](RecordId id) const { return log_[id - base_]; }
   Record& operator[](RecordId id) { return log_[id - base_]; }
   std::span<const Record> all() const { return log_.all(); }
-  std::span<const Reader> readers(const Record& r) const { return readers_.all().subspan(r.what, r.lanes); }
+  // Calls `each(record, lane)` for every access that a cell names, until one call returns true.
+  template <typename Each>
+  bool any_of(Cell cell, const Each& each) const {
+    const RecordId id = cell >> kLaneBits;
+    const std::uint32_t lane = cell & kLaneMask;
+    if ((*this)[id].kind != Record::readers) return each(id, lane);
+    for (const Reader& r : readers((*this)[id])) {
+      if (r.lanes == 0) {
+        if (each(r.record, (lane + r.offset) & kLaneMask)) return true;
+      } else {
+        for (std::uint32_t m = r.lanes; m != 0; m &= m - 1)
+          if (each(r.record, static_cast<std::uint32_t>(std::countr_zero(m)))) return true;
+      }
+    }
+    return false;
+  }
+  std::span<const Reader> readers(const Record& r) const { return readers_.all().subspan(r.op, r.lanes); }
   RecordId add(const Record& r);
   // The set `from` (a record, or 0) with one more reader. `lane`: the reader's, if it is one lane.
   RecordId with(RecordId from, const Reader& reader, int lane);

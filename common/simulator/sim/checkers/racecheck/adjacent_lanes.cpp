@@ -8,7 +8,7 @@
 namespace course::sim {
 
 // Checks adjacent lanes all at once. Returns false, without having changed anything, if that is not possible.
-bool Racecheck::run_of_lanes(CurrentAccess& h) {
+bool Racecheck::adjacent_lanes(CurrentAccess& h) {
   const std::uint32_t words = h.a.bytes / 4, n = h.a.count * words;
   if (words == 0) return false;
   const std::uint64_t offset = h.a.start() - h.shadow.base;
@@ -23,7 +23,7 @@ bool Racecheck::run_of_lanes(CurrentAccess& h) {
     if (h.writes && h.strong) return false;  // it must not hide a weak write
     const RecordId id = first_written >> kLaneBits;
     if ((first_written & kLaneMask) != h.a.first || id < h.shadow.floor ||
-        !lanes::all_counting(written, n, words, first_written) || !ordered_alike(h, id, true))
+        !lanes::all_counting(written, n, words, first_written) || !h.is_after_in_all_lanes(id, true))
       return false;
   }
   const auto note_all = [&] {
@@ -34,7 +34,7 @@ bool Racecheck::run_of_lanes(CurrentAccess& h) {
   const Cell first = read[0];
   const bool read_ordered = found.read_below || (found.read_counting && (first & kLaneMask) == h.a.first &&
                                                  first >> kLaneBits >= h.shadow.floor &&
-                                                 ordered_alike(h, first >> kLaneBits, true));
+                                                 h.is_after_in_all_lanes(first >> kLaneBits, true));
   if (h.writes) {
     if (!read_ordered) return false;
     note_all();
@@ -48,23 +48,6 @@ bool Racecheck::run_of_lanes(CurrentAccess& h) {
   if (!found.read_counting || (first & kLaneMask) != h.a.first) return false;
   lanes::set_counting(read, n, words, with_reader(h, first, static_cast<int>(h.a.first), 0));
   return true;
-}
-
-// Whether the access `id` (or all accesses of a set of readers) is ordered before this one for every pair of
-// lanes; `same_lanes`: only for each lane with itself. Considers only barriers and program order.
-bool Racecheck::ordered_alike(const CurrentAccess& h, RecordId id, bool same_lanes) const {
-  const auto before = [&](RecordId i, bool same_lane) {
-    const Record& r = record(i);
-    const bool many = r.kind == Record::many;
-    if ((r.kind != Record::access && !many) || r.block != h.b.number) return false;
-    return i < h.b.bound || (r.warp == h.w.number && ((same_lane && !many) || i < h.ws.bound));
-  };
-  const Record& r = record(id);
-  if (r.kind != Record::readers) return before(id, same_lanes);
-  const auto all = records_.readers(r);
-  return std::all_of(all.begin(), all.end(), [&](const Reader& reader) {
-    return before(reader.record, same_lanes && reader.lanes == 0 && reader.offset == 0);
-  });
 }
 
 }  // namespace course::sim

@@ -15,8 +15,7 @@
 namespace course::sim {
 namespace {
 
-constexpr std::uint32_t kOpen = 31, kMarked = 30;
-constexpr std::uint32_t kLineWords = 32;
+using race::kLineBytes, race::kLineWords, race::kMarked, race::kOpen;
 
 // The pattern of line k of an access by 32 lanes with `words` words each: 0 for 1 word; 1, 2 for 2 words; 3,
 // 4, 5, 6 for 4 words.
@@ -34,6 +33,13 @@ static_assert(pattern_of(1, 0) == 0 && pattern_of(2, 1) == 2 && pattern_of(4, 0)
               pattern_of(4, 3) == 6);
 static_assert(words_of(2) == 2 && first_lane_of(2) == 16 && words_of(6) == 4 && first_lane_of(6) == 24);
 
+// Whether the accesses that a line's cell names are ordered before this access for every lane.
+bool is_line_ordered(const race::CurrentAccess& h, race::Cell cell, std::uint32_t pattern) {
+  const std::uint32_t there = cell & race::kLaneMask;
+  return there != kOpen && there != kMarked &&
+         h.is_after_in_all_lanes(cell >> race::kLaneBits, there == pattern);
+}
+
 }  // namespace
 
 // Returns false, without having changed anything, if the words must be checked one by one.
@@ -49,10 +55,10 @@ bool Racecheck::whole_lines(CurrentAccess& h) {
   const Cell limit = h.shadow.bound << kLaneBits, mine = h.id << kLaneBits;
   for (std::uint32_t k = 0; k < words; ++k) {
     const std::uint32_t pattern = pattern_of(words, k);
-    if (written[k] >= limit && ((h.writes && h.strong) || !line_ordered(h, written[k], pattern)))
+    if (written[k] >= limit && ((h.writes && h.strong) || !is_line_ordered(h, written[k], pattern)))
       return false;
     if (read[k] >= limit && (h.writes || (read[k] & kLaneMask) != pattern) &&
-        !line_ordered(h, read[k], pattern))
+        !is_line_ordered(h, read[k], pattern))
       return false;
   }
   for (std::uint32_t k = 0; k < words; ++k) {
@@ -69,18 +75,12 @@ bool Racecheck::whole_lines(CurrentAccess& h) {
     }
     if (h.writes)
       written[k] = mine | pattern;
-    else if (read[k] < limit || line_ordered(h, read[k], pattern))
+    else if (read[k] < limit || is_line_ordered(h, read[k], pattern))
       read[k] = mine | pattern;
     else if (read[k] != (mine | pattern))
       read[k] = (with_reader(h, read[k] & ~kLaneMask, 0, 0) & ~kLaneMask) | pattern;
   }
   return true;
-}
-
-// Whether the accesses that a line's cell names are ordered before this access for every lane.
-bool Racecheck::line_ordered(const CurrentAccess& h, Cell cell, std::uint32_t pattern) const {
-  const std::uint32_t there = cell & kLaneMask;
-  return there != kOpen && there != kMarked && ordered_alike(h, cell >> kLaneBits, there == pattern);
 }
 
 // Marks lines as read. Returns the lanes for which that is enough.
@@ -98,7 +98,7 @@ std::uint32_t Racecheck::mark_lines(const CurrentAccess& h, std::uint32_t lanes)
   for (std::uint32_t m = lanes; m != 0; m &= m - 1) {
     const std::uint64_t offset = h.a.at(std::countr_zero(m)) - h.shadow.base, line = offset / kLineBytes;
     if (line != last) {
-      if (!is_inside(h, offset) || h.shadow.line_written[line] >= limit) continue;
+      if (!h.is_inside(offset) || h.shadow.line_written[line] >= limit) continue;
       h.shadow.line_read[line] = mine;
       last = line;
     }
@@ -113,7 +113,7 @@ void Racecheck::open_lines(CurrentAccess& h, std::uint32_t lanes) {
   std::uint64_t last = ~std::uint64_t{0};
   for (std::uint32_t m = lanes; m != 0; m &= m - 1) {
     const std::uint64_t offset = h.a.at(std::countr_zero(m)) - h.shadow.base, line = offset / kLineBytes;
-    if (line == last || !is_inside(h, offset)) continue;
+    if (line == last || !h.is_inside(offset)) continue;
     last = line;
     open_line(h, line, marker);
   }
@@ -138,45 +138,6 @@ void Racecheck::open_line(const CurrentAccess& h, std::uint64_t line, Cell marke
   }
   written = marker;
   read = 0;
-}
-
-// --- several checkers of one launch ------------------------------------------------------------------------
-
-bool Racecheck::has_touched(std::uint64_t line) const {
-  const Cell limit = records_.first() << kLaneBits;
-  return line_written_.data()[line] >= limit || line_read_.data()[line] >= limit;
-}
-
-Racecheck::Traces Racecheck::traces(std::uint64_t line, std::uint64_t word) const {
-  const Cell limit = records_.first() << kLaneBits;
-  const Cell line_written = line_written_.data()[line];
-  if (line_written < limit || (line_written & kLaneMask) != kOpen)
-    return {line_written >= limit, line_read_.data()[line] >= limit};
-  const Cell written = written_.data()[word];
-  const bool bytes = written >= limit && record(written >> kLaneBits).kind == Record::bytes;
-  return {written >= limit, bytes || read_.data()[word] >= limit};  // for all bytes of the word
-}
-
-bool Racecheck::nobody_met(std::span<const Racecheck* const> parts, std::uint64_t address,
-                           std::uint64_t n_bytes) {
-  const std::uint64_t start = address - parts.front()->arena_.base();
-  for (std::uint64_t line = start / kLineBytes; line * kLineBytes < start + n_bytes; ++line) {
-    int n_touched = 0;
-    for (const Racecheck* part : parts) n_touched += part->has_touched(line) ? 1 : 0;
-    if (n_touched < 2) continue;
-    for (std::uint64_t word = line * kLineWords; word < (line + 1) * kLineWords; ++word) {
-      int n_write = 0, n_read = 0, n_both = 0;
-      for (const Racecheck* part : parts) {
-        const Traces t = part->traces(line, word);
-        n_write += t.written ? 1 : 0;
-        n_read += t.read ? 1 : 0;
-        n_both += t.written && t.read ? 1 : 0;
-      }
-      const bool writes_met = n_write > 1 && !parts.front()->updates_;
-      if (writes_met || (n_write > 0 && n_read > n_both) || (n_both > 0 && n_write > 1)) return false;
-    }
-  }
-  return true;
 }
 
 }  // namespace course::sim

@@ -12,10 +12,10 @@ namespace {
 bool another_member_runs(const Block& block) {
   if (block.cluster == nullptr) return false;
   const auto runs = [](const Warp& w) {
-    return std::any_of(w.groups.begin(), w.groups.end(), [](const Group& g) { return g.wait == Wait::none; });
+    return std::ranges::any_of(w.groups, [](const Group& g) { return g.wait == Wait::none; });
   };
-  return std::any_of(block.cluster->members.begin(), block.cluster->members.end(), [&](const Block* member) {
-    return member != nullptr && std::any_of(member->warps.begin(), member->warps.end(), runs);
+  return std::ranges::any_of(block.cluster->members, [&](const Block* member) {
+    return member != nullptr && std::ranges::any_of(member->warps, runs);
   });
 }
 
@@ -34,8 +34,7 @@ BlockEnd run_block(Block& block, Worker& worker, const Engine& engine, WarpOrder
     bool ran = false;
     for (const std::uint32_t k : order.next_round(block)) {
       Warp& w = block.warps[k];
-      if (std::none_of(w.groups.begin(), w.groups.end(), [](const Group& g) { return g.wait == Wait::none; }))
-        continue;
+      if (std::ranges::none_of(w.groups, [](const Group& g) { return g.wait == Wait::none; })) continue;
       ran = true;
       run(w, turn.warp);
     }

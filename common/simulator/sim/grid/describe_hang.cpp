@@ -204,8 +204,7 @@ Hang describe_hang(const HangScene& scene) {
   Worker& worker = scene.worker;
   worker.launch_warp = nullptr;
   std::vector<Block*> blocks = scene.resident;
-  std::sort(blocks.begin(), blocks.end(),
-            [](const Block* a, const Block* b) { return a->linear < b->linear; });
+  std::ranges::sort(blocks, [](const Block* a, const Block* b) { return a->linear < b->linear; });
 
   Polls polls;
   Observer* const observer = worker.observer;

@@ -29,8 +29,8 @@ void order_by_cluster(std::vector<std::uint64_t>& blocks, const LaunchRequest& l
     const std::uint64_t x = b % grid.x / c.x, y = b / grid.x % grid.y / c.y, z = b / grid.x / grid.y / c.z;
     return (z * (grid.y / c.y) + y) * (grid.x / c.x) + x;
   };
-  std::stable_sort(blocks.begin(), blocks.end(),
-                   [&](std::uint64_t a, std::uint64_t b) { return cluster_of(a) < cluster_of(b); });
+  std::ranges::stable_sort(blocks,
+                           [&](std::uint64_t a, std::uint64_t b) { return cluster_of(a) < cluster_of(b); });
 }
 
 // One worker for each host thread. `signals`: what the timing model of waiting blocks needs; nullptr if the

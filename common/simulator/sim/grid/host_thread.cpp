@@ -280,7 +280,7 @@ class HostThread {
     const Awaited& awaited = *awaited_;
     if (value_at(awaited.word, awaited.hang.op->width) == awaited.value) return;
     const Awaited known = *std::exchange(awaited_, std::nullopt);
-    if (std::find(known.resident.begin(), known.resident.end(), block.linear) != known.resident.end()) return;
+    if (std::ranges::find(known.resident, block.linear) != known.resident.end()) return;
     asked_ = known.hang.warp->block;
     throw at_waiting(
         worker_, known.hang,

@@ -38,7 +38,7 @@ bool is_compared(const ptx::Function& f, std::int32_t found, const std::set<std:
   const auto holds = [](const Operand& o, const std::set<std::int32_t>& registers) {
     return o.kind == Operand::Kind::reg && registers.contains(o.index);
   };
-  return std::any_of(f.instructions.begin(), f.instructions.end(), [&](const ptx::Instruction& i) {
+  return std::ranges::any_of(f.instructions, [&](const ptx::Instruction& i) {
     const auto& o = i.operands;
     if (o.size() < 3 || !(i.opcode == "setp" || i.opcode == "set" || i.opcode == "xor" || i.opcode == "sub"))
       return false;

@@ -148,8 +148,7 @@ void restore(Warp& w, int lane, const ProgramFunction& f) {
 // Whether a function is active in a lane; the current one is.
 bool is_active(const Warp& w, int lane, std::uint32_t function, std::uint32_t current) {
   if (function == current || function == 0) return true;
-  return std::any_of(w.calls[lane].begin(), w.calls[lane].end(),
-                     [&](const CallFrame& f) { return f.function == function; });
+  return std::ranges::any_of(w.calls[lane], [&](const CallFrame& f) { return f.function == function; });
 }
 
 void enter(Warp& w, int lane, std::uint32_t call, const CallSite& site, std::uint32_t callee,

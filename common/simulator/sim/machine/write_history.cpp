@@ -11,8 +11,7 @@ namespace course::sim {
 void WriteHistory::launch_begins(const Program& program) {
   changes_.clear();
   pending_.clear();
-  keeps_ = std::any_of(program.blocks.begin(), program.blocks.end(),
-                       [](const BasicBlock& b) { return b.cost > b.counted; });
+  keeps_ = std::ranges::any_of(program.blocks, [](const BasicBlock& b) { return b.cost > b.counted; });
 }
 
 std::uint64_t WriteHistory::key(const Block& block, std::uint64_t address) {
@@ -45,8 +44,7 @@ void WriteHistory::before(Warp& w, const MicroOp& op) {
     if (swaps) {  // only the first lane that finds the expected value changes it
       const std::uint64_t wanted =
           op.width == 8 ? w.slot<std::uint64_t>(op.src[1])[lane] : w.slot<std::uint32_t>(op.src[1])[lane];
-      const bool taken =
-          std::any_of(pending_.begin(), pending_.end(), [&](const Pending& p) { return p.memory == memory; });
+      const bool taken = std::ranges::any_of(pending_, [&](const Pending& p) { return p.memory == memory; });
       if (wanted != old || taken) continue;
     }
     pending_.push_back({key(*w.block, a.at[lane]),

@@ -172,7 +172,7 @@ void Initcheck::launch_begins(const Program& program, const LaunchRequest& launc
   for (std::size_t f = 0; f < program.functions.size(); ++f) {
     const ProgramFunction& function = program.functions[f];
     const auto is_one_of = [](const std::vector<std::uint32_t>& slots, std::uint32_t slot) {
-      return std::find(slots.begin(), slots.end(), slot) != slots.end();
+      return std::ranges::find(slots, slot) != slots.end();
     };
     for (const std::uint32_t slot : function.unset_slots)
       unset_[f].push_back(
@@ -207,7 +207,7 @@ void Initcheck::block_begins(Block& block) {
   slot->next_look = kFirstLook;
   slot->local.resize(block.warps.size());
   if (!slot->has_local) return;
-  for (auto& lanes : slot->local) std::fill(lanes.begin(), lanes.end(), 0);
+  for (auto& lanes : slot->local) std::ranges::fill(lanes, 0);
   slot->has_local = false;
 }
 

@@ -14,7 +14,7 @@ bool AccessRecords::launch_begins() {
   log_.clear();
   readers_.clear();
   if (base_ < most / 2) return false;
-  std::fill(steps_.begin(), steps_.end(), Step{});
+  std::ranges::fill(steps_, Step{});
   base_ = 1;
   return true;
 }

@@ -61,8 +61,8 @@ void Racecheck::copies_issued(Warp& w, const CopyBatch& batch) {
 void Racecheck::copies_finished(Block& block, const CopyBatch& batch, std::uint32_t lanes,
                                 std::uint64_t barrier) {
   BlockState& b = state(block);
-  const auto flight = std::find_if(b.flights.begin(), b.flights.end(),
-                                   [&](const race::Flight& f) { return f.batch.serial == batch.serial; });
+  const auto flight =
+      std::ranges::find_if(b.flights, [&](const race::Flight& f) { return f.batch.serial == batch.serial; });
   if (flight == b.flights.end()) return;
   flight->lanes &= ~lanes;
   Record& r = records_[flight->id];

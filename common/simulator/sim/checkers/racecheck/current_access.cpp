@@ -23,7 +23,7 @@ bool CurrentAccess::is_after_in_all_lanes(RecordId of, bool same_lanes) const {
   const Record& r = record(of);
   if (r.kind != Record::readers) return before(of, same_lanes);
   const auto all = records.readers(r);
-  return std::all_of(all.begin(), all.end(), [&](const Reader& reader) {
+  return std::ranges::all_of(all, [&](const Reader& reader) {
     return before(reader.record, same_lanes && reader.lanes == 0 && reader.offset == 0);
   });
 }

@@ -217,8 +217,7 @@ void OldValues::give_old(CurrentAccess& h, UnseenWrites::iterator it, int lane) 
       is_fence(sync_.missing_between(h, lane, u.id, other_lane, keys_of(h.op, it->first).first)))
     misses_.try_emplace(it->first, Miss{h.op.index, h.b.number, h.w.number, static_cast<std::uint32_t>(lane),
                                         u.id, other_lane});
-  if (std::any_of(put_back_.begin(), put_back_.end(), [&](const auto& p) { return p.first == it->first; }))
-    return;
+  if (std::ranges::any_of(put_back_, [&](const auto& p) { return p.first == it->first; })) return;
   auto* const memory = reinterpret_cast<std::byte*>(it->first);
   std::memcpy(put_back_.emplace_back(it->first, Value{}).second.data(), memory, u.bytes);
   std::memcpy(memory, u.old.data(), u.bytes);

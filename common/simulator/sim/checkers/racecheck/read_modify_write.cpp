@@ -66,8 +66,8 @@ bool are_of_one_change(const Program& program, const MicroOp& load, const MicroO
 }
 
 bool changes_what_it_reads(const Program& program, const MicroOp& store) {
-  return std::any_of(program.ops.begin(), program.ops.end(),
-                     [&](const MicroOp& op) { return are_of_one_change(program, op, store); });
+  return std::ranges::any_of(program.ops,
+                             [&](const MicroOp& op) { return are_of_one_change(program, op, store); });
 }
 
 bool is_in_loop(const Program& program, const MicroOp& op) {

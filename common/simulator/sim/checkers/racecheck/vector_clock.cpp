@@ -65,7 +65,7 @@ void BlockClock::join(const BlockClock& other) {
 
 bool BlockClock::contains(const BlockClock& other) const {
   if (other.all_ > all_) return false;
-  return std::all_of(other.some_.begin(), other.some_.end(), [&](const WarpClock& h) {
+  return std::ranges::all_of(other.some_, [&](const WarpClock& h) {
     if (h.before <= all_) return true;
     const auto [first, last] = entries_of(some_, h.warp);
     std::uint32_t lanes = h.lanes;
@@ -210,8 +210,7 @@ NodePtr without(const NodePtr& node, std::uint32_t block, int level) {
   if (node->child[k] == nullptr) return node;
   auto fresh = std::make_shared<VectorClock::Node>(*node);
   fresh->child[k] = without(node->child[k], block, level - 1);
-  const bool bare =
-      std::all_of(fresh->child.begin(), fresh->child.end(), [](const NodePtr& c) { return c == nullptr; });
+  const bool bare = std::ranges::all_of(fresh->child, [](const NodePtr& c) { return c == nullptr; });
   if (bare) return nullptr;
   return fresh;
 }

@@ -52,8 +52,7 @@ bool asks_for(std::uint32_t mode, Checker checker) {
 }
 
 std::ptrdiff_t order_of(Checker checker) {
-  return std::find_if(std::begin(kMakers), std::end(kMakers),
-                      [&](const auto& maker) { return maker.checker == checker; }) -
+  return std::ranges::find_if(kMakers, [&](const auto& maker) { return maker.checker == checker; }) -
          std::begin(kMakers);
 }
 

@@ -405,8 +405,7 @@ void Synccheck::shuffle(Warp& w, const MicroOp& op) {
   const u32* const members = w.slot<u32>(op.src[kMembers]);
   const LaneBits source = lanes_read(w, op);
   u32 inactive = 0, passed_on = 0;
-  for (u32 m = w.mask; m != 0; m &= m - 1) {
-    const int lane = std::countr_zero(m);
+  for (const int lane : EachLane{w.mask}) {
     const std::uint64_t from = source[static_cast<std::size_t>(lane)] % kLanes;
     if ((w.mask & members[lane]) >> from & 1) {
       if (in != nullptr && (in->lanes >> from & 1) != 0) passed_on |= 1u << lane;

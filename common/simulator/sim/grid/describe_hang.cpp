@@ -42,8 +42,7 @@ class Polls final : public Observer {
     if (op.dst[0] == MicroOp::kNoSlot) return;
     const bool strong = op.kind == OpKind::atomic || (op.order & kOrderMask) != kWeak;
     const Addresses a = addresses_of(w, op);
-    for (std::uint32_t m = w.mask; m != 0; m &= m - 1) {
-      const int lane = std::countr_zero(m);
+    for (const int lane : EachLane{w.mask}) {
       Look& look = looks_[{&w, lane}];
       if (look.strong && !strong) continue;
       const bool same = look.op == &op && look.address == a.at[lane];
@@ -148,11 +147,11 @@ std::vector<std::pair<std::string, std::string>> describe_polls(const HangScene&
         const int lane = std::countr_zero(left);
         const Polls::Look* look = polls.of(w, lane);
         std::uint32_t same = 0;
-        for (std::uint32_t m = left; m != 0; m &= m - 1) {
-          const Polls::Look* other = polls.of(w, std::countr_zero(m));
+        for (const int other_lane : EachLane{left}) {
+          const Polls::Look* other = polls.of(w, other_lane);
           if (other == look || (other != nullptr && look != nullptr && other->address == look->address &&
                                 other->op == look->op))
-            same |= m & -m;
+            same |= 1u << other_lane;
         }
         left &= ~same;
         const BasicBlock& b = program.blocks[g.block];

@@ -65,27 +65,20 @@ bool adds_in_a_loop(const Program& program, const MicroOp& op) {
 void add_op(Counters& c, const Program& program, const MicroOp& op, const OpCounters& n) {
   const bool global = op.space == MemorySpace::global || (op.space == MemorySpace::generic && n.sectors > 0);
   const std::uint64_t bytes = n.lanes * op.width * op.count;
-  if (op.kind == OpKind::load && global) {
-    c.global_load_requests += n.requests;
-    c.global_load_sectors += n.sectors;
-    c.global_load_bytes += bytes;
-  } else if (op.kind == OpKind::store && global) {
-    c.global_store_requests += n.requests;
-    c.global_store_sectors += n.sectors;
-    c.global_store_bytes += bytes;
-  } else if (op.kind == OpKind::other && global) {  // textures, surfaces and prefetches
-    const bool reads = op.n_dst > 0 || op.prefetches;
-    (reads ? c.global_load_requests : c.global_store_requests) += n.requests;
+  const auto add_global = [&](bool reads, std::uint64_t requests, std::uint64_t moved) {
+    (reads ? c.global_load_requests : c.global_store_requests) += requests;
     (reads ? c.global_load_sectors : c.global_store_sectors) += n.sectors;
-    (reads ? c.global_load_bytes : c.global_store_bytes) += bytes;
+    (reads ? c.global_load_bytes : c.global_store_bytes) += moved;
+  };
+  if ((op.kind == OpKind::load || op.kind == OpKind::store) && global) {
+    add_global(op.kind == OpKind::load, n.requests, bytes);
+  } else if (op.kind == OpKind::other && global) {  // textures, surfaces and prefetches
+    add_global(op.n_dst > 0 || op.prefetches, n.requests, bytes);
   } else if (op.space == MemorySpace::local) {
     c.local_requests += n.requests;
     c.local_sectors += n.sectors;
   } else if (op.kind == OpKind::copy) {  // global to shared memory, or shared to global memory
-    const bool reads = op.space == MemorySpace::global;
-    (reads ? c.global_load_requests : c.global_store_requests) += n.requests;
-    (reads ? c.global_load_sectors : c.global_store_sectors) += n.sectors;
-    (reads ? c.global_load_bytes : c.global_store_bytes) += n.copied;
+    add_global(op.space == MemorySpace::global, n.requests, n.copied);
     c.shared_requests += n.requests;
   } else if (op.kind == OpKind::load || op.kind == OpKind::store) {
     c.shared_requests += n.requests;
@@ -107,12 +100,8 @@ void add_op(Counters& c, const Program& program, const MicroOp& op, const OpCoun
     c.atomic_turns += turns;
     if (shared) c.shared_atomic_passes += turns;
     if (shared && adds_in_a_loop(program, op)) c.shared_loop_passes += turns;
-    if (global) {  // read and written back in L2
-      c.global_load_sectors += n.sectors;
-      c.global_store_sectors += n.sectors;
-      c.global_load_bytes += bytes;
-      c.global_store_bytes += bytes;
-    }
+    if (global)  // read and written back in L2
+      for (const bool reads : {true, false}) add_global(reads, 0, bytes);
   }
 }
 

@@ -122,8 +122,7 @@ void ProgressWatch::before(Warp& w, const MicroOp& op) {
   looks_elsewhere_ = looks_elsewhere_ || op.kind != OpKind::mbarrier;
   const Addresses a = addresses_of(w, op);
   const Arena& arena = *worker_.arena;
-  for (std::uint32_t m = w.mask; m != 0; m &= m - 1) {
-    const int i = std::countr_zero(m);
+  for (const int i : EachLane{w.mask}) {
     if (looks) {
       const std::uint64_t key =
           (std::uint64_t{op.index} * 64 + w.number) * kLanes + static_cast<std::uint64_t>(i);

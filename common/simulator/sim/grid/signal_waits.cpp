@@ -13,7 +13,7 @@ namespace {
 
 template <typename Each>
 void for_lanes(const Warp& w, const Each& each) {
-  for (std::uint32_t m = w.mask; m != 0; m &= m - 1) each(std::countr_zero(m));
+  for (const int lane : EachLane{w.mask}) each(lane);
 }
 
 // Calls `each(lane, word)` for the words of 4 bytes that the op accesses, and for the position of an access

@@ -84,8 +84,8 @@ void scatter(Warp& w, std::size_t k, const To& to) {
   while (left != 0) {
     const std::uint32_t block = to(std::countr_zero(left));
     std::uint32_t same = 0;
-    for (std::uint32_t m = left; m != 0; m &= m - 1)
-      if (to(std::countr_zero(m)) == block) same |= m & -m;
+    for (const int lane : EachLane{left})
+      if (to(lane) == block) same |= 1u << lane;
     left &= ~same;
     Group part = whole;
     part.mask = same;
@@ -217,8 +217,7 @@ void make_call(Warp& w, std::size_t k, const BasicBlock& b) {
   }
   std::uint32_t callee[kLanes] = {};
   std::uint32_t deepest = 0;
-  for (std::uint32_t m = w.mask; m != 0; m &= m - 1) {
-    const int lane = std::countr_zero(m);
+  for (const int lane : EachLane{w.mask}) {
     callee[lane] = site.callee != CallSite::kIndirect
                        ? site.callee
                        : callee_of(w, site, w.slot<std::uint64_t>(site.selector)[lane]);
@@ -229,8 +228,7 @@ void make_call(Warp& w, std::size_t k, const BasicBlock& b) {
   }
   reserve_local(w, deepest);
   w.has_calls = true;
-  for (std::uint32_t m = w.mask; m != 0; m &= m - 1) {
-    const int lane = std::countr_zero(m);
+  for (const int lane : EachLane{w.mask}) {
     enter(w, lane, b.target, site, callee[lane], b);
   }
   scatter(w, k, [&](int lane) { return program.functions[callee[lane]].entry_block; });
@@ -239,8 +237,7 @@ void make_call(Warp& w, std::size_t k, const BasicBlock& b) {
 // A group may continue if the phase of the cluster's barrier at which it arrived is complete.
 bool cluster_wait(Warp& w, std::size_t k) {
   bool over = true;
-  for (std::uint32_t m = w.mask; m != 0; m &= m - 1)
-    over = over && w.cluster_phase[std::countr_zero(m)] != w.block->cluster_phase;
+  for (const int lane : EachLane{w.mask}) over = over && w.cluster_phase[lane] != w.block->cluster_phase;
   if (over) return true;
   w.groups[k].wait = Wait::barrier;
   w.groups[k].barrier = kClusterBarrier;
@@ -268,8 +265,7 @@ bool arrive_at_barrier(Warp& w, std::size_t k, const MicroOp& op) {
   }
   const bool waits = waits_at_barrier(op);
   if (number == kClusterBarrier)
-    for (std::uint32_t m = w.mask; m != 0; m &= m - 1)
-      w.cluster_phase[std::countr_zero(m)] = block.cluster_phase;
+    for (const int lane : EachLane{w.mask}) w.cluster_phase[lane] = block.cluster_phase;
   if (waits) {
     w.groups[k].wait = Wait::barrier;
     w.groups[k].barrier = number;
@@ -286,12 +282,11 @@ void leave_by_machine(Warp& w, std::size_t k, const BasicBlock& b) {
     case Exit::call_indirect: make_call(w, k, b); return;
     case Exit::ret: {
       std::uint32_t top = 0;
-      for (std::uint32_t m = w.mask; m != 0; m &= m - 1)
-        if (w.calls[std::countr_zero(m)].empty()) top |= m & -m;
+      for (const int lane : EachLane{w.mask})
+        if (w.calls[lane].empty()) top |= 1u << lane;
       if (top != 0) break;  // return from the kernel itself
       std::uint32_t to[kLanes] = {};
-      for (std::uint32_t m = w.mask; m != 0; m &= m - 1) {
-        const int lane = std::countr_zero(m);
+      for (const int lane : EachLane{w.mask}) {
         to[lane] = w.calls[lane].back().return_block;
         leave(w, lane);
       }
@@ -301,9 +296,9 @@ void leave_by_machine(Warp& w, std::size_t k, const BasicBlock& b) {
     case Exit::indexed: {
       const auto& table = program.jump_tables[b.target];
       const std::uint32_t* index = w.slot<std::uint32_t>(b.predicate);
-      for (std::uint32_t m = w.mask; m != 0; m &= m - 1)
-        if (index[std::countr_zero(m)] >= table.size())
-          throw DeviceFault(Fault::illegal_instruction, "index past the end of a branch table", m & -m);
+      for (const int lane : EachLane{w.mask})
+        if (index[lane] >= table.size())
+          throw DeviceFault(Fault::illegal_instruction, "index past the end of a branch table", 1u << lane);
       scatter(w, k, [&](int lane) { return table[index[lane]]; });
       return;
     }
@@ -330,14 +325,14 @@ void begin_warp(Warp& w, Block& block, std::uint32_t number, std::uint32_t n_thr
   w.groups.push_back(whole);
   w.copies.clear();
   w.bulk_copies.clear();
-  std::fill(std::begin(w.cluster_phase), std::end(w.cluster_phase), ~0u);
+  std::ranges::fill(w.cluster_phase, ~0u);
   w.back_edges = 0;
   w.favoured = 0;
   w.clock = 0;
   w.time = block.start;
   w.stall = 0;
   w.polled.op = Warp::kNeverPolled;
-  std::fill(std::begin(w.near_lines), std::end(w.near_lines), 0);
+  std::ranges::fill(w.near_lines, 0);
   w.has_calls = w.went_apart = false;
   for (int lane = 0; lane < kLanes; ++lane) {
     w.calls[lane].clear();

@@ -28,6 +28,22 @@ namespace course::sim {
 inline constexpr int kLanes = 32;
 inline constexpr std::uint32_t kAllLanes = ~0u;
 
+// The lanes of a mask, in ascending order: for (const int lane : EachLane{mask}).
+struct EachLane {
+  struct Iterator {
+    std::uint32_t left;
+    int operator*() const { return std::countr_zero(left); }
+    Iterator& operator++() {
+      left &= left - 1;
+      return *this;
+    }
+    bool operator==(const Iterator&) const = default;
+  };
+  std::uint32_t mask;
+  Iterator begin() const { return {mask}; }
+  Iterator end() const { return {0}; }
+};
+
 // Number of lanes in a mask. Checks for the full mask first, because portable code has no popcount
 // instruction.
 inline std::uint32_t count_lanes(std::uint32_t mask) {
@@ -194,8 +210,8 @@ struct alignas(64) Warp {
 // Calls `each(lane)` for `lanes` in the order in which their atomics and stores take effect.
 template <typename Each>
 void for_lanes_in_turn(const Warp& w, std::uint32_t lanes, const Each& each) {
-  for (std::uint32_t m = std::rotr(lanes, static_cast<int>(w.first_lane)); m != 0; m &= m - 1)
-    each(static_cast<int>((static_cast<std::uint32_t>(std::countr_zero(m)) + w.first_lane) % kLanes));
+  for (const int lane : EachLane{std::rotr(lanes, static_cast<int>(w.first_lane))})
+    each(static_cast<int>((static_cast<std::uint32_t>(lane) + w.first_lane) % kLanes));
 }
 
 struct Barrier {

@@ -37,8 +37,7 @@ void WriteHistory::before(Warp& w, const MicroOp& op) {
       op.kind == OpKind::atomic && op.src[2] != MicroOp::kNoSlot && op.width <= 8;
   const Addresses a = addresses_of(w, op);
   pending_bytes_ = a.bytes;
-  for (std::uint32_t m = w.mask; m != 0; m &= m - 1) {
-    const int lane = std::countr_zero(m);
+  for (const int lane : EachLane{w.mask}) {
     const std::byte* const memory = memory_at(*w.worker->arena, *w.block, a.at[lane], a.bytes);
     const std::uint64_t old = value_at(memory, a.bytes);
     if (swaps) {  // only the first lane that finds the expected value changes it

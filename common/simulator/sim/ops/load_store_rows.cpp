@@ -24,8 +24,7 @@ void load(Warp& w, const MicroOp& op) {
       } else if (w.mask == kAllLanes) {
         SIM_FOR_LANES(i) out[i] = static_cast<Stored<T>>(static_cast<Wide>(at<const T>(from.at[i])[k]));
       } else {
-        for (u32 m = w.mask; m != 0; m &= m - 1) {
-          const int i = std::countr_zero(m);
+        for (const int i : EachLane{w.mask}) {
           out[i] = static_cast<Stored<T>>(static_cast<Wide>(at<const T>(from.at[i])[k]));
         }
       }

@@ -5,7 +5,7 @@
 
 #include "sim/checkers/racecheck/racecheck.hpp"
 
-namespace course::sim {
+namespace course::sim::race {
 
 // Checks adjacent lanes all at once. Returns false, without having changed anything, if that is not possible.
 bool Racecheck::adjacent_lanes(CurrentAccess& h) {
@@ -50,4 +50,4 @@ bool Racecheck::adjacent_lanes(CurrentAccess& h) {
   return true;
 }
 
-}  // namespace course::sim
+}  // namespace course::sim::race

@@ -15,7 +15,7 @@
 
 #include "sim/checkers/racecheck/racecheck.hpp"
 
-namespace course::sim {
+namespace course::sim::race {
 
 // Checks and records the words that lane `lane` of a copy reads or writes.
 void Racecheck::touch(CurrentAccess& h, int lane, std::uint64_t address, std::uint32_t n_bytes, bool writes) {
@@ -27,26 +27,24 @@ void Racecheck::touch(CurrentAccess& h, int lane, std::uint64_t address, std::ui
   if (!h.shadow.shared) {
     if (writes) old_values_.forget(address, n_bytes);
     const Cell marker = (next() - 1) << kLaneBits | kLaneMask;
-    for (std::uint64_t line = first / race::kLineBytes; line <= (first + n_bytes - 1) / race::kLineBytes;
-         ++line)
+    for (std::uint64_t line = first / kLineBytes; line <= (first + n_bytes - 1) / kLineBytes; ++line)
       open_line(h, line, marker);
   }
   by_word(h, lane, first, n_bytes);
 }
 
 // Gives the copies of a flight a new record and checks their accesses.
-void Racecheck::fly(Block& block, race::Flight& flight) {
+void Racecheck::fly(Block& block, Flight& flight) {
   BlockState& b = state(block);
   const CopyBatch& batch = flight.batch;
   Warp& w = block.warps[batch.warp];
   flight.id = records_.add({b.number, batch.op->index, flight.lanes,
-                            static_cast<std::uint16_t>(batch.warp | race::kFlying), Record::access});
+                            static_cast<std::uint16_t>(batch.warp | kFlying), Record::access});
   LaneAccess a;
   a.mask = flight.lanes;
   a.bytes = 4;
   CurrentAccess h{w, *batch.op, b, b.warps[batch.warp], a, records_, {}, flight.id, false, false, false};
-  for (std::uint32_t m = flight.lanes; m != 0; m &= m - 1) {
-    const int i = std::countr_zero(m);
+  for (const int i : EachLane{flight.lanes}) {
     if (batch.read[i] != 0) touch(h, i, batch.from[i], batch.read[i], false);
     touch(h, i, batch.to[i], batch.bytes[i], true);
   }
@@ -62,7 +60,7 @@ void Racecheck::copies_finished(Block& block, const CopyBatch& batch, std::uint3
                                 std::uint64_t barrier) {
   BlockState& b = state(block);
   const auto flight =
-      std::ranges::find_if(b.flights, [&](const race::Flight& f) { return f.batch.serial == batch.serial; });
+      std::ranges::find_if(b.flights, [&](const Flight& f) { return f.batch.serial == batch.serial; });
   if (flight == b.flights.end()) return;
   flight->lanes &= ~lanes;
   Record& r = records_[flight->id];
@@ -70,9 +68,9 @@ void Racecheck::copies_finished(Block& block, const CopyBatch& batch, std::uint3
   if (barrier == 0) {
     if (r.lanes == 0) r.warp = author(r);
   } else {
-    r.warp |= race::kByBarrier;
+    r.warp |= kByBarrier;
     BlockClock news;
-    news.add({batch.warp | race::kByBarrier, lanes, flight->id + 1});
+    news.add({batch.warp | kByBarrier, lanes, flight->id + 1});
     b.gates[barrier].current.add(b.number, news);
   }
   if (flight->lanes == 0) b.flights.erase(flight);
@@ -80,7 +78,7 @@ void Racecheck::copies_finished(Block& block, const CopyBatch& batch, std::uint3
 
 // Called after a barrier of the whole block.
 void Racecheck::renew_flights(Block& block) {
-  for (race::Flight& flight : state(block).flights) {
+  for (Flight& flight : state(block).flights) {
     records_[flight.id].lanes = 0;
     fly(block, flight);
   }
@@ -91,13 +89,13 @@ void Racecheck::renew_flights(Block& block) {
 void Racecheck::mbarrier_arrived(Warp& w, int lane, std::uint64_t address) {
   BlockState& b = state(*w.block);
   WarpState& ws = b.warps[w.number];
-  const race::Publication now{next(), ws.bound, b.bound, ws.of(lane).known};
+  const Publication now{next(), ws.bound, b.bound, ws.of(lane).known};
   now.add_to(b.gates[address].current, b.number, w.number, 1u << lane);
   ws.fresh = next();
 }
 
 void Racecheck::mbarrier_ended(Block& block, std::uint64_t address) {
-  race::Gate& gate = state(block).gates[address];
+  Gate& gate = state(block).gates[address];
   gate.done.join(gate.current);
   gate.current = VectorClock{};
 }
@@ -109,4 +107,4 @@ void Racecheck::mbarrier_passed(Warp& w, int lane, std::uint64_t address) {
   b.clocks_of(w, lane).known.join(gate->second.done);
 }
 
-}  // namespace course::sim
+}  // namespace course::sim::race

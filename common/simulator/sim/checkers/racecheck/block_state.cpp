@@ -7,8 +7,7 @@
 namespace course::sim::race {
 
 void WarpState::note_wait(std::uint32_t lanes, RecordId before, RecordId next) {
-  for (std::uint32_t m = lanes; m != 0; m &= m - 1)
-    waited[std::countr_zero(m)] = std::max(waited[std::countr_zero(m)], before);
+  for (const int lane : EachLane{lanes}) waited[lane] = std::max(waited[lane], before);
   if (std::exchange(may_exchange, false)) fresh = next;
 }
 
@@ -46,9 +45,9 @@ ThreadClocks& BlockState::clocks_of(const Warp& w, int lane) {
   if (!ws.split && w.live == 1u << lane) return ws.whole;
   if (!ws.split) {
     ws.split = true;
-    ws.lane.assign(kLanes, ws.whole);
+    ws.by_lane.assign(kLanes, ws.whole);
   }
-  return ws.lane[static_cast<std::size_t>(lane)];
+  return ws.by_lane[static_cast<std::size_t>(lane)];
 }
 
 void BlockState::give(const Warp& w, std::uint32_t lanes, const ThreadClocks& news) {
@@ -58,7 +57,7 @@ void BlockState::give(const Warp& w, std::uint32_t lanes, const ThreadClocks& ne
     trivial = false;
     return;
   }
-  for (std::uint32_t m = lanes; m != 0; m &= m - 1) clocks_of(w, std::countr_zero(m)).join(news);
+  for (const int lane : EachLane{lanes}) clocks_of(w, lane).join(news);
 }
 
 void BlockState::add_at_barrier(ThreadClocks& into, std::uint32_t warp, std::uint32_t lanes) const {
@@ -70,8 +69,8 @@ void BlockState::add_at_barrier(ThreadClocks& into, std::uint32_t warp, std::uin
   for (std::uint32_t left = lanes; left != 0;) {
     const ThreadClocks& one = ws.of(std::countr_zero(left));
     std::uint32_t alike = 0;
-    for (std::uint32_t m = left; m != 0; m &= m - 1)
-      if (one.is_copy_of(ws.of(std::countr_zero(m)))) alike |= m & -m;
+    for (const int lane : EachLane{left})
+      if (one.is_copy_of(ws.of(lane))) alike |= 1u << lane;
     into.add_at_barrier(one, number, warp, alike);
     left &= ~alike;
   }

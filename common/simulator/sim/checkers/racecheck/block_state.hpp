@@ -29,7 +29,7 @@ struct WarpState {
   RecordId bound = 0;  // all lanes of the warp know of the warp's accesses before this one
   bool split = false;  // the lanes know different things
   ThreadClocks whole;
-  std::vector<ThreadClocks> lane;
+  std::vector<ThreadClocks> by_lane;  // if split
   // By lane: strong accesses of the warp before this one came before a wait of the lane, see note_wait().
   RecordId waited[kLanes] = {};
   bool may_exchange = false;  // there have been others since
@@ -43,7 +43,7 @@ struct WarpState {
   // By address and lane (as a bit): the value that it has loaded, and the op. See lost_updates.cpp.
   std::map<std::pair<std::uint64_t, std::uint32_t>, std::pair<std::uint64_t, std::uint32_t>> loaded;
 
-  const ThreadClocks& of(int l) const { return split ? lane[static_cast<std::size_t>(l)] : whole; }
+  const ThreadClocks& of(int l) const { return split ? by_lane[static_cast<std::size_t>(l)] : whole; }
   Ticket& ticket_at(std::uint64_t address) { return tickets[address / 4 % std::size(tickets)]; }
   // From now on the lanes go by what others of their warp have done before record `before`. `next`: the number
   // of the next record.
@@ -94,7 +94,14 @@ struct BlockState {
   std::uint64_t fence = 0, seen_fence = 0;
   std::vector<std::uint64_t> unreleased;
 
+  // `next`: the number of the next record.
   void begin(const Block& block, RecordId next);
+  void arrive(Warp& w, std::uint32_t mask, const MicroOp& op, RecordId next);
+  // Returns whether all threads of the block have taken part.
+  bool release(Block& block, std::uint32_t barrier, RecordId next);
+  // bar.warp.sync: several tiles of a warp may execute the same instruction together, each with its own mask.
+  void sync_warp(Warp& w, std::uint32_t mask, const MicroOp& op, RecordId next);
+
   // What one lane knows, to be changed: from now on, the lanes of its warp differ.
   ThreadClocks& clocks_of(const Warp& w, int lane);
   // Gives `lanes` of a warp what `news` contains.

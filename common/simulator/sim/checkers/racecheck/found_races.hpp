@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// The findings of a launch so far: one for each kind of hazard and pair of ops.
+// What is found in a launch: conflicts, and the findings about them, one for each kind of hazard and pair of ops.
 #pragma once
 
 #include <algorithm>
@@ -10,11 +10,28 @@
 #include <utility>
 #include <vector>
 
+#include "sim/checkers/racecheck/current_access.hpp"
 #include "sim/finding.hpp"
 
 namespace course::sim::race {
 
 enum class Hazard : std::uint8_t { read_write, write_write, same_value, stale, missed, lost, maybe_lost };
+
+// Two accesses that nothing orders: lane `lane` of the current access conflicts, at `offset` of its memory, with lane `other` of record `id`.
+struct Conflict {
+  const CurrentAccess& h;
+  int lane;
+  std::uint64_t offset;
+  RecordId id;
+  std::uint32_t other;
+  bool old_writes;  // the earlier access is a write
+  Hazard hazard = Hazard::read_write;
+
+  const Record& record() const { return h.record(id); }
+  const MicroOp& old_op() const { return h.op_of(id); }
+  bool in_a_block() const { return record().block == h.b.number; }
+  bool in_a_warp() const { return in_a_block() && warp_of(record()) == h.w.number; }
+};
 
 class FoundRaces {
  public:

@@ -24,33 +24,32 @@
 #include "sim/machine/describe.hpp"
 #include "sim/machine/source_places.hpp"
 
-namespace course::sim {
+namespace course::sim::race {
 
 // Must be called when memory contains the value that the load returns.
 void Racecheck::note_loaded(CurrentAccess& h, std::uint32_t lanes) {
   const auto change = changes_.lower_bound({h.op.index, 0});
   if (change == changes_.end() || change->first.first != h.op.index) return;
   if (h.ws.loaded.size() >= 4096) h.ws.loaded.clear();  // a limit
-  for (std::uint32_t m = lanes; m != 0; m &= m - 1) {
-    const std::uint64_t address = h.a.at(std::countr_zero(m));
-    h.ws.loaded[{address, m & -m}] = {
+  for (const int lane : EachLane{lanes}) {
+    const std::uint64_t address = h.a.at(lane);
+    h.ws.loaded[{address, 1u << lane}] = {
         value_at(memory_at(arena_, *h.w.block, address, h.op.width), h.op.width), h.op.index};
   }
 }
 
 // Must be called before the write is recorded.
 void Racecheck::check_changes(CurrentAccess& h, std::uint32_t lanes) {
-  for (std::uint32_t m = h.ws.loaded.empty() ? 0 : lanes; m != 0; m &= m - 1) {
-    const int lane = std::countr_zero(m);
+  for (const int lane : EachLane{h.ws.loaded.empty() ? 0 : lanes}) {
     const std::uint64_t address = h.a.at(lane), offset = address - h.shadow.base;
-    const auto known = h.ws.loaded.extract({address, m & -m});
+    const auto known = h.ws.loaded.extract({address, 1u << lane});
     const auto change = known.empty() ? changes_.end() : changes_.find({known.mapped().second, h.op.index});
     if (change == changes_.end() || !h.is_inside(offset)) continue;
     const std::uint64_t before = known.mapped().first;
     const std::uint64_t fresh = h.stored(lane, 0),
                         there = value_at(memory_at(arena_, *h.w.block, address, h.op.width), h.op.width);
     if (there == before || (!change->second && (there == fresh || fresh == before))) continue;
-    if (!h.shadow.shared) open_lines(h, m & -m);
+    if (!h.shadow.shared) open_lines(h, 1u << lane);
     Cell last = h.shadow.written[offset / 4];
     if (h.is_bytes(last)) last = bytes_of(h, offset / 4)[offset % 4];
     RecordId id = last >> kLaneBits;
@@ -82,4 +81,4 @@ void Racecheck::report_lost(const CurrentAccess& h, int lane, const MicroOp& loa
   found_.add({std::move(f), h.op.index, write});
 }
 
-}  // namespace course::sim
+}  // namespace course::sim::race

@@ -15,7 +15,7 @@
 #include "sim/machine/index_origins.hpp"
 #include "sim/machine/source_places.hpp"
 
-namespace course::sim {
+namespace course::sim::race {
 namespace {
 
 const char* verb(const MicroOp& op) {
@@ -49,8 +49,8 @@ constexpr const char* kLockInOneWarp =
     ". These lanes of one warp wait for each other's lock, which hangs on GPUs before Volta";
 
 // For two writes: whether both store the same value.
-bool store_the_same(const race::Conflict& c) {
-  const race::CurrentAccess& h = c.h;
+bool store_the_same(const Conflict& c) {
+  const CurrentAccess& h = c.h;
   if (h.op.kind != OpKind::store || c.old_op().kind != OpKind::store) return false;
   const std::uint64_t at = h.shadow.base + c.offset, within = at - h.a.at(c.lane);
   const std::uint64_t mine = h.stored(c.lane, within);
@@ -63,10 +63,10 @@ bool store_the_same(const race::Conflict& c) {
 }
 
 // Whether a thread has executed an op in this launch.
-bool has_run(const race::AccessRecords& records, std::uint32_t op, std::uint32_t block, std::uint32_t warp,
+bool has_run(const AccessRecords& records, std::uint32_t op, std::uint32_t block, std::uint32_t warp,
              std::uint32_t lane) {
-  return std::ranges::any_of(records.all(), [&](const race::Record& r) {
-    return r.kind == race::Record::access && r.op == op && r.block == block && warp_of(r) == warp &&
+  return std::ranges::any_of(records.all(), [&](const Record& r) {
+    return r.kind == Record::access && r.op == op && r.block == block && warp_of(r) == warp &&
            (r.lanes >> lane & 1) != 0;
   });
 }
@@ -100,14 +100,14 @@ bool Racecheck::is_systems(const MicroOp& op) {
   return known->second;
 }
 
-void Racecheck::report(race::Conflict c) {
+void Racecheck::report(Conflict c) {
   // cooperative_groups' tiles of several warps exchange values in reserved shared memory without barriers.
   const CurrentAccess& h = c.h;
   if (h.shadow.shared && c.offset < program_->reserved_shared && is_systems(h.op) && is_systems(c.old_op()))
     return;
   if (care_ != Care::everything) doubt();
   if (c.old_writes && h.writes) c.hazard = store_the_same(c) ? Hazard::same_value : Hazard::write_write;
-  if (race::FoundRaces::Race* const known = found_.again(c.hazard, h.op.index, c.old_op().index)) {
+  if (FoundRaces::Race* const known = found_.again(c.hazard, h.op.index, c.old_op().index)) {
     // What helps two warps helps two lanes of one warp, too, but not the reverse.
     if (!known->in_a_warp || c.in_a_warp()) return;
     const std::uint64_t times = known->finding.times;
@@ -122,7 +122,7 @@ void Racecheck::report(race::Conflict c) {
 
 // Now it is known that several threads do a write of races that were reported before.
 void Racecheck::explain_by_several(std::uint32_t write) {
-  for (race::FoundRaces::Race& race : found_.all()) {
+  for (FoundRaces::Race& race : found_.all()) {
     std::string& message = race.finding.message;
     if ((race.op == write || race.other_op == write) && message.ends_with(kNothingOrders))
       message.replace(message.size() - std::strlen(kNothingOrders), std::string::npos, kSeveralWrite);
@@ -166,7 +166,7 @@ void Racecheck::report_stale(const CurrentAccess& h, int lane, std::uint64_t off
   found_.add({std::move(f), h.op.index, write});
 }
 
-void Racecheck::report_miss(std::uint64_t address, const race::OldValues::Miss& miss) {
+void Racecheck::report_miss(std::uint64_t address, const OldValues::Miss& miss) {
   const MicroOp &load = program_->ops[miss.op], &write = program_->ops[record(miss.write).op];
   if (found_.again(Hazard::missed, load.index, write.index) != nullptr) return;
   Finding f = finding_of({&load, thread_of(*launch_, miss.block, miss.warp * kLanes + miss.lane)},
@@ -182,20 +182,20 @@ void Racecheck::report_miss(std::uint64_t address, const race::OldValues::Miss& 
 }
 
 // Why two accesses, of which `one` reads if only one of them does, are a finding.
-std::string Racecheck::reason_of(const race::Conflict& c, Missing missing, const MicroOp& one,
+std::string Racecheck::reason_of(const Conflict& c, Missing missing, const MicroOp& one,
                                  const MicroOp& two) const {
   const CurrentAccess& h = c.h;
   // Stores of a scatter in which two items have the same position. In a loop, they may also be those of
   // rounds.
   const bool scatter = c.hazard == Hazard::write_write && missing == Missing::nothing_passes &&
                        one.kind == OpKind::store && two.kind == OpKind::store &&
-                       !race::changes_what_it_reads(*program_, one) &&
+                       !changes_what_it_reads(*program_, one) &&
                        one_line(places_of(*program_, one)) == one_line(places_of(*program_, two));
-  if (scatter && one.index == two.index && !race::is_in_loop(*program_, one))
+  if (scatter && one.index == two.index && !is_in_loop(*program_, one))
     return kSamePosition + describe_index(*program_, *launch_, arena_, one);
   if (c.hazard == Hazard::same_value) return "both write the same value, so nothing is lost here";
   if (c.id == h.id && c.hazard != Hazard::read_write)  // at once
-    return race::changes_what_it_reads(*program_, one) ? kLostChange : "one of the two values is lost";
+    return changes_what_it_reads(*program_, one) ? kLostChange : "one of the two values is lost";
   if (missing == Missing::lock_fence)
     return fmt::format("{}{}", kLockWithoutFence, c.in_a_warp() ? kLockInOneWarp : "");
   if (missing == Missing::writers_fence)
@@ -205,14 +205,14 @@ std::string Racecheck::reason_of(const race::Conflict& c, Missing missing, const
            "__threadfence() after it is read is missing, or it must be read with memory_order_acquire";
   const Record& r = c.record();
   const bool one_is_old = &two != &c.old_op();
-  if (race::are_of_one_change(*program_, one, two) &&
+  if (are_of_one_change(*program_, one, two) &&
       has_run(records_, one.index, one_is_old ? h.b.number : r.block, one_is_old ? h.w.number : warp_of(r),
               one_is_old ? static_cast<std::uint32_t>(c.lane) : c.other))
     return kLostChange;
   if (is_strong(one) && is_strong(two) && overlap_partly(one, two, c.in_a_block()))
     return fmt::format("atomic and volatile accesses of {} and of {} bytes are not atomic towards each other",
                        one.width, two.width);
-  if ((r.warp & race::kByBarrier) != 0)
+  if ((r.warp & kByBarrier) != 0)
     return "only threads that have waited for the mbarrier know that the copy is done";
   const std::string overlap =
       h.shadow.shared || missing != Missing::nothing_passes || one.index == two.index
@@ -222,7 +222,7 @@ std::string Racecheck::reason_of(const race::Conflict& c, Missing missing, const
   return c.in_a_block() ? reason_in_a_block(c, scatter, one) : reason_between_blocks(c, missing, one, two);
 }
 
-std::string Racecheck::reason_in_a_block(const race::Conflict& c, bool scatter, const MicroOp& one) const {
+std::string Racecheck::reason_in_a_block(const Conflict& c, bool scatter, const MicroOp& one) const {
   if (!c.h.shadow.shared && c.hazard == Hazard::read_write && program_->shared.empty() &&
       std::ranges::none_of(program_->blocks, [](const BasicBlock& b) { return b.entry == Entry::barrier; }))
     return "nothing orders them: is a barrier missing, which orders the threads of one block, or should it "
@@ -235,7 +235,7 @@ std::string Racecheck::reason_in_a_block(const race::Conflict& c, bool scatter, 
                                describe_index(*program_, *launch_, arena_, one));
 }
 
-std::string Racecheck::reason_between_blocks(const race::Conflict& c, Missing missing, const MicroOp& one,
+std::string Racecheck::reason_between_blocks(const Conflict& c, Missing missing, const MicroOp& one,
                                              const MicroOp& two) const {
   const CurrentAccess& h = c.h;
   const Record& r = c.record();
@@ -261,9 +261,8 @@ std::string Racecheck::reason_between_blocks(const race::Conflict& c, Missing mi
         "a tile's total and its prefix, or a second buffer), or wait until they have read it",
         one_line(places_of(*program_, write)));
   }
-  using Announced = race::SyncTracker::Announced;
-  const Announced flag =
-      c.old_writes && !h.writes ? race::SyncTracker::announced(h, c.id, c.other) : Announced::no;
+  using Announced = SyncTracker::Announced;
+  const Announced flag = c.old_writes && !h.writes ? SyncTracker::announced(h, c.id, c.other) : Announced::no;
   if (flag == Announced::before_by_itself)
     return fmt::format(
         "the flag or counter by which block {} knows of block {} was set before this write, so "
@@ -278,7 +277,7 @@ std::string Racecheck::reason_between_blocks(const race::Conflict& c, Missing mi
   return found_.contains(Hazard::same_value, write, write) ? kSeveralWrite : kNothingOrders;
 }
 
-Finding Racecheck::describe(const race::Conflict& c) const {
+Finding Racecheck::describe(const Conflict& c) const {
   const CurrentAccess& h = c.h;
   Side one = side_of(h, c.lane), two = side_of(c.id, c.other);
   if (two.op->kind == OpKind::load) std::swap(one, two);  // the reader comes first
@@ -320,7 +319,7 @@ Finding Racecheck::describe(const race::Conflict& c) const {
 
 // What the write of this conflict has replaced: a weak write of the same word, of which the reader knows.
 // 0: unknown.
-Racecheck::Cell Racecheck::replaced_by(const race::Conflict& c) const {
+Cell Racecheck::replaced_by(const Conflict& c) const {
   const CurrentAccess& h = c.h;
   if (h.shadow.shared || c.old_writes == h.writes) return 0;
   if (h.writes) {
@@ -339,4 +338,4 @@ Racecheck::Cell Racecheck::replaced_by(const race::Conflict& c) const {
   return known ? found->second : 0;
 }
 
-}  // namespace course::sim
+}  // namespace course::sim::race

@@ -141,17 +141,16 @@ void OldValues::note_write(CurrentAccess& h, std::uint32_t lanes) {
   if (!h.strong || !may_be_old(h.op)) {
     if (unseen_.empty()) return;
     if (h.a.run && lanes == h.a.mask) return forget(h.a.start(), std::uint64_t{h.a.count} * h.a.bytes);
-    for (std::uint32_t m = lanes; m != 0; m &= m - 1) forget(h.a.at(std::countr_zero(m)), h.a.bytes);
+    for (const int lane : EachLane{lanes}) forget(h.a.at(lane), h.a.bytes);
     return;
   }
   ++n_instructions_;
-  for (std::uint32_t m = lanes; m != 0; m &= m - 1) {
-    const int lane = std::countr_zero(m);
+  for (const int lane : EachLane{lanes}) {
     const std::uint64_t address = h.a.at(lane);
     if (!h.is_inside(address - h.shadow.base)) continue;  // a fault follows
     const auto there = unseen_.find(address);
     if (there != unseen_.end() && there->second.instruction == n_instructions_) {
-      there->second.lanes |= m & -m;  // an earlier lane of this instruction has written it, too
+      there->second.lanes |= 1u << lane;  // an earlier lane of this instruction has written it, too
       continue;
     }
     // Additions whose results are not used nearly always come first: a write that all of them miss is one
@@ -180,7 +179,7 @@ void OldValues::note_write(CurrentAccess& h, std::uint32_t lanes) {
     u.instruction = n_instructions_;
     u.block = h.b.number;
     u.warp = h.w.number;
-    u.lanes = m & -m;
+    u.lanes = 1u << lane;
     u.id = h.id;
     u.bytes = static_cast<std::uint8_t>(h.a.bytes);
     u.misses = misses;
@@ -228,8 +227,7 @@ void OldValues::note_load(CurrentAccess& h, std::uint32_t lanes) {
   const bool takes = may_be_old(h.op);
   ++n_instructions_;
   // If one lane must see the new value of a word, all lanes of the instruction that read this word must.
-  for (std::uint32_t m = lanes; m != 0; m &= m - 1) {
-    const int lane = std::countr_zero(m);
+  for (const int lane : EachLane{lanes}) {
     for_unseen(h.a.at(lane), h.a.bytes, [&](auto it) {
       Unseen& u = it->second;
       if (u.instruction != n_instructions_) u.is_due = false;
@@ -238,8 +236,7 @@ void OldValues::note_load(CurrentAccess& h, std::uint32_t lanes) {
       u.is_due = u.is_due || !is_alike || u.block == h.b.number || must_see(h, u, lane);
     });
   }
-  for (std::uint32_t m = lanes; m != 0; m &= m - 1) {
-    const int lane = std::countr_zero(m);
+  for (const int lane : EachLane{lanes}) {
     for_unseen(h.a.at(lane), h.a.bytes, [&](auto it) {
       Unseen& u = it->second;
       if (!u.is_due)

@@ -6,11 +6,10 @@
 #include <bit>
 #include <memory>
 
-#include "sim/checkers/racecheck/barriers.hpp"
 #include "sim/checkers/racecheck/memory_model.hpp"
 #include "sim/machine/atomic_patterns.hpp"
 
-namespace course::sim {
+namespace course::sim::race {
 
 Gap Racecheck::gap(const OpRow& row) {
   if (is_plain(row.kind) || row.kind == OpKind::copy || row.kind == OpKind::mbarrier) return nullptr;
@@ -28,7 +27,7 @@ Racecheck::Racecheck(const Arena& arena, std::vector<Finding>& findings)
 
 std::vector<const Finding*> Racecheck::found() const {
   std::vector<const Finding*> all;
-  for (const race::FoundRaces::Race& race : found_.all()) all.push_back(&race.finding);
+  for (const FoundRaces::Race& race : found_.all()) all.push_back(&race.finding);
   return all;
 }
 
@@ -44,7 +43,7 @@ void Racecheck::launch_begins(const Program& program, const LaunchRequest& launc
   sync_.launch_begins(program);
   old_values_.launch_begins(program);
   found_.clear();
-  changes_ = race::changes_of(program);
+  changes_ = changes_of(program);
   replaced_.clear();
   systems_.clear();
   swap_loads_ = loads_before_swaps(program);
@@ -61,11 +60,11 @@ void Racecheck::launch_ends() {
 bool Racecheck::nobody_met(std::span<const Racecheck* const> parts, std::uint64_t address,
                            std::uint64_t n_bytes) {
   const std::uint64_t start = address - parts.front()->arena_.base();
-  for (std::uint64_t line = start / race::kLineBytes; line * race::kLineBytes < start + n_bytes; ++line) {
+  for (std::uint64_t line = start / kLineBytes; line * kLineBytes < start + n_bytes; ++line) {
     int n_touched = 0;
     for (const Racecheck* part : parts) n_touched += part->shadow_.has_touched(line, part->records_) ? 1 : 0;
     if (n_touched < 2) continue;
-    for (std::uint64_t word = line * race::kLineWords; word < (line + 1) * race::kLineWords; ++word) {
+    for (std::uint64_t word = line * kLineWords; word < (line + 1) * kLineWords; ++word) {
       int n_write = 0, n_read = 0, n_both = 0;
       for (const Racecheck* part : parts) {
         const auto t = part->shadow_.traces(line, word, part->records_);
@@ -87,27 +86,9 @@ void Racecheck::block_begins(Block& block) {
   slot->begin(block, next());
 }
 
-// --- barriers and fences -----------------------------------------------------------------------------------
-
-void Racecheck::barrier_arrived(Warp& w, std::uint32_t mask, const MicroOp& op) {
-  race::arrive(state(*w.block), w, mask, op, next());
-}
-
-void Racecheck::barrier_released(Block& block, std::uint32_t barrier) {
-  if (race::release(state(block), block, barrier, next())) renew_flights(block);
-}
-
-void Racecheck::warp_synced(Warp& w, std::uint32_t mask, const MicroOp& op) {
-  race::sync_warp(state(*w.block), w, mask, op, next());
-}
-
-void Racecheck::before(Warp& w, const MicroOp& op) {
-  sync_.before(state(*w.block), w, op, old_values_);
-}
-
 // --- accesses ----------------------------------------------------------------------------------------------
 
-race::Shadow Racecheck::shadow_of(BlockState& b, Place place) {
+Shadow Racecheck::shadow_of(BlockState& b, Place place) {
   if (place == Place::shared)
     return {b.written.data(), b.read.data(), nullptr, nullptr, kSharedWindow,
             b.shared_bytes,   b.first,       b.bound, true};
@@ -137,23 +118,14 @@ void Racecheck::access(Warp& w, const MicroOp& op, const LaneAccess& a) {
   BlockState& b = state(*w.block);
   WarpState& ws = b.warps[w.number];
   const bool asks = op.kind == OpKind::mbarrier && op.dst[0] != MicroOp::kNoSlot && (op.pred_dst & 1) != 0;
-  CurrentAccess h{w,
-                  op,
-                  b,
-                  ws,
-                  a,
-                  records_,
-                  {},
-                  record_of(ws, w, b, op.index, Record::access),
-                  op.kind == OpKind::load || asks,
-                  !asks && op.kind != OpKind::load,
-                  is_strong(op)};
+  const bool reads = asks || op.kind == OpKind::load;
+  const RecordId id = record_of(ws, w, b, op.index, Record::access);
+  CurrentAccess h{w, op, b, ws, a, records_, {}, id, reads, !reads, is_strong(op)};
   if (op.kind == OpKind::load && (op.order & kNonCoherent) != 0 && !a.mixed && a.place == Place::global)
     check_non_coherent(h);
   if (!a.mixed) return check_in(h, a.place, a.mask);
   std::uint32_t lanes_in[3] = {0, 0, 0};  // by Place
-  for (std::uint32_t m = a.mask; m != 0; m &= m - 1)
-    lanes_in[static_cast<int>(place_of(a.at(std::countr_zero(m))))] |= m & -m;
+  for (const int lane : EachLane{a.mask}) lanes_in[static_cast<int>(place_of(a.at(lane)))] |= 1u << lane;
   for (const Place place : {Place::global, Place::shared})
     if (lanes_in[static_cast<int>(place)] != 0) check_in(h, place, lanes_in[static_cast<int>(place)]);
 }
@@ -165,10 +137,9 @@ void Racecheck::check_non_coherent(CurrentAccess& h) {
   const Cell limit = h.shadow.floor << kLaneBits;
   if (nothing_written(h, limit)) return;
   bool opened = false;
-  for (std::uint32_t m = h.a.mask; m != 0; m &= m - 1) {
-    const int lane = std::countr_zero(m);
+  for (const int lane : EachLane{h.a.mask}) {
     const std::uint64_t offset = h.a.at(lane) - h.shadow.base;
-    if (!h.is_inside(offset) || h.shadow.line_written[offset / race::kLineBytes] < limit) continue;
+    if (!h.is_inside(offset) || h.shadow.line_written[offset / kLineBytes] < limit) continue;
     if (!opened) open_lines(h, h.a.mask);
     opened = true;
     for (std::uint64_t at = offset / 4 * 4; at < offset + h.a.bytes; at += 4) {
@@ -192,4 +163,4 @@ void Racecheck::doubt() {
   throw DeviceFault(Fault::launch_timeout, "it must be repeated");
 }
 
-}  // namespace course::sim
+}  // namespace course::sim::race

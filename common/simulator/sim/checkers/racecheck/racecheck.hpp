@@ -17,7 +17,6 @@
 #include <vector>
 
 #include "sim/checkers/kernel_checker.hpp"
-#include "sim/checkers/racecheck/conflict.hpp"
 #include "sim/checkers/racecheck/found_races.hpp"
 #include "sim/checkers/racecheck/old_values.hpp"
 #include "sim/checkers/racecheck/read_modify_write.hpp"
@@ -26,7 +25,7 @@
 #include "sim/machine/gap.hpp"
 #include "sim/machine/op_table.hpp"
 
-namespace course::sim {
+namespace course::sim::race {
 
 class Racecheck final : public KernelChecker {
  public:
@@ -66,12 +65,18 @@ class Racecheck final : public KernelChecker {
                          std::uint64_t n_bytes);
   void block_begins(Block& block) override;
   void access(Warp& w, const MicroOp& op, const LaneAccess& a) override;
-  void before(Warp& w, const MicroOp& op) override;  // for fences
+  void before(Warp& w, const MicroOp& op) override { sync_.before(state(w), w, op, old_values_); }
   // Takes out of memory again the old values that access() has put there for this op.
   void after(Warp&, const MicroOp& op) override { old_values_.after(op); }
-  void barrier_arrived(Warp& w, std::uint32_t mask, const MicroOp& op) override;
-  void barrier_released(Block& block, std::uint32_t barrier) override;
-  void warp_synced(Warp& w, std::uint32_t mask, const MicroOp& op) override;
+  void barrier_arrived(Warp& w, std::uint32_t mask, const MicroOp& op) override {
+    state(w).arrive(w, mask, op, next());
+  }
+  void barrier_released(Block& block, std::uint32_t barrier) override {
+    if (state(block).release(block, barrier, next())) renew_flights(block);
+  }
+  void warp_synced(Warp& w, std::uint32_t mask, const MicroOp& op) override {
+    state(w).sync_warp(w, mask, op, next());
+  }
   void copies_issued(Warp& w, const CopyBatch& batch) override;
   void copies_finished(Block& block, const CopyBatch& batch, std::uint32_t lanes,
                        std::uint64_t barrier) override;
@@ -80,19 +85,11 @@ class Racecheck final : public KernelChecker {
   void mbarrier_passed(Warp& w, int lane, std::uint64_t address) override;
 
  private:
-  using Cell = race::Cell;
-  using Record = race::Record;
-  using BlockState = race::BlockState;
-  using WarpState = race::WarpState;
-  using CurrentAccess = race::CurrentAccess;
-  using Hazard = race::Hazard;
-  using Missing = race::Missing;
-  static constexpr std::uint32_t kLaneBits = race::kLaneBits, kLaneMask = race::kLaneMask;
-
   RecordId next() const { return records_.next(); }
   const Record& record(RecordId id) const { return records_[id]; }
   BlockState& state(const Block& block) { return *blocks_[block.storage]; }
-  race::Shadow shadow_of(BlockState& b, Place place);
+  BlockState& state(const Warp& w) { return state(*w.block); }
+  Shadow shadow_of(BlockState& b, Place place);
   // The record of the ops `op` that a warp executes until it next synchronises.
   RecordId record_of(WarpState& ws, const Warp& w, const BlockState& b, std::uint32_t op, Record::Kind kind) {
     WarpState::Recent& recent = ws.recent[op % WarpState::kRecent];
@@ -140,7 +137,7 @@ class Racecheck final : public KernelChecker {
 
   // --- copies: async.cpp
   void touch(CurrentAccess& h, int lane, std::uint64_t address, std::uint32_t n_bytes, bool writes);
-  void fly(Block& block, race::Flight& flight);
+  void fly(Block& block, Flight& flight);
   void renew_flights(Block& block);
 
   // --- messages: messages.cpp
@@ -155,17 +152,16 @@ class Racecheck final : public KernelChecker {
   Finding finding_of(const Side& one, const Side& two, std::uint64_t address, std::uint32_t width) const;
   bool is_systems(const MicroOp& op);
   void explain_by_several(std::uint32_t write);
-  void report(race::Conflict c);
+  void report(Conflict c);
   void report_stale(const CurrentAccess& h, int lane, std::uint64_t offset, RecordId writer,
                     std::uint32_t writers_lane);
-  void report_miss(std::uint64_t address, const race::OldValues::Miss& miss);
-  Finding describe(const race::Conflict& c) const;
-  std::string reason_of(const race::Conflict& c, Missing missing, const MicroOp& one,
-                        const MicroOp& two) const;
-  std::string reason_in_a_block(const race::Conflict& c, bool scatter, const MicroOp& one) const;
-  std::string reason_between_blocks(const race::Conflict& c, Missing missing, const MicroOp& one,
+  void report_miss(std::uint64_t address, const OldValues::Miss& miss);
+  Finding describe(const Conflict& c) const;
+  std::string reason_of(const Conflict& c, Missing missing, const MicroOp& one, const MicroOp& two) const;
+  std::string reason_in_a_block(const Conflict& c, bool scatter, const MicroOp& one) const;
+  std::string reason_between_blocks(const Conflict& c, Missing missing, const MicroOp& one,
                                     const MicroOp& two) const;
-  Cell replaced_by(const race::Conflict& c) const;
+  Cell replaced_by(const Conflict& c) const;
 
   const Arena& arena_;
   std::vector<Finding>& findings_;
@@ -177,17 +173,21 @@ class Racecheck final : public KernelChecker {
   const LaunchRequest* launch_ = nullptr;
   bool updates_ = false;                             // the kernel has atomics on global memory
   std::set<std::uint32_t> swap_loads_;               // see loads_before_swaps()
-  race::Changes changes_;                            // see changes_of()
+  Changes changes_;                                  // see changes_of()
   std::unordered_map<std::uint32_t, bool> systems_;  // is_systems(), by op
   // By word of global memory: the weak write that a later one has replaced.
   std::unordered_map<std::uint64_t, Cell> replaced_;
 
-  race::AccessRecords records_;
-  race::ShadowMemory shadow_;                        // of global memory
+  AccessRecords records_;
+  ShadowMemory shadow_;                              // of global memory
   std::vector<std::unique_ptr<BlockState>> blocks_;  // by storage
-  race::SyncTracker sync_{records_};
-  race::OldValues old_values_;
-  race::FoundRaces found_;
+  SyncTracker sync_{records_};
+  OldValues old_values_;
+  FoundRaces found_;
 };
 
+}  // namespace course::sim::race
+
+namespace course::sim {
+using race::Racecheck;
 }  // namespace course::sim

@@ -84,7 +84,7 @@ void SyncTracker::before(BlockState& b, Warp& w, const MicroOp& op, OldValues& o
   if (!ws.split && (w.live & ~w.mask) == 0)
     one(ws.whole);
   else
-    for (std::uint32_t m = w.mask; m != 0; m &= m - 1) one(b.clocks_of(w, std::countr_zero(m)));
+    for (const int lane : EachLane{w.mask}) one(b.clocks_of(w, lane));
   ws.fresh = next;
 }
 
@@ -100,8 +100,7 @@ void SyncTracker::note_wait_or_ticket(CurrentAccess& h, std::uint32_t lanes) con
 void SyncTracker::order_by(CurrentAccess& h, std::uint32_t lanes, OldValues& old_values) {
   const bool shared = h.shadow.shared;
   const RecordId next = records_.next();
-  for (std::uint32_t m = locks_.any() && h.writes ? lanes : 0; m != 0; m &= m - 1) {
-    const int lane = std::countr_zero(m);
+  for (const int lane : EachLane{locks_.any() && h.writes ? lanes : 0}) {
     locks_.note({h.a.at(lane) / 4, shared ? h.b.number : ~0u}, {h.b.number, h.w.number, lane}, h.op.index,
                 next);
   }

@@ -20,7 +20,15 @@ struct Publication {
     return own == p.own && warp == p.warp && block == p.block && other.is_copy_of(p.other);
   }
   // Adds this, published by `lanes` of a warp, to a clock.
-  void add_to(VectorClock& into, std::uint32_t of_block, std::uint32_t of_warp, std::uint32_t lanes) const;
+  void add_to(VectorClock& into, std::uint32_t of_block, std::uint32_t of_warp, std::uint32_t lanes) const {
+    if (empty()) return;
+    BlockClock news;
+    news.all_up_to(block);
+    news.add({of_warp, ~0u, warp});
+    news.add({of_warp, lanes, own});
+    into.join(other);
+    into.add(of_block, news);
+  }
 };
 
 // Of one thread, or of all threads of a warp.
@@ -36,12 +44,33 @@ struct ThreadClocks {
     return known.is_copy_of(k.known) && ready[0].is_copy_of(k.ready[0]) && ready[1].is_copy_of(k.ready[1]) &&
            seen[0].is_copy_of(k.seen[0]) && seen[1].is_copy_of(k.seen[1]);
   }
-  void join(const ThreadClocks& from);
+  void join(const ThreadClocks& from) {
+    known.join(from.known);
+    for (int s = 0; s < kScopes; ++s) {
+      seen[s].join(from.seen[s]);
+      ready[s].other.join(from.ready[s].other);
+    }
+  }
   // Adds what `lanes` of a warp know and have ready. A barrier also acquires what they have seen.
-  void add_at_barrier(const ThreadClocks& from, std::uint32_t block, std::uint32_t warp, std::uint32_t lanes);
+  void add_at_barrier(const ThreadClocks& from, std::uint32_t block, std::uint32_t warp,
+                      std::uint32_t lanes) {
+    known.join(from.known);
+    for (int s = 0; s < kScopes; ++s) {
+      known.join(from.seen[s]);
+      from.ready[s].add_to(ready[s].other, block, warp, lanes);
+    }
+  }
   // A fence: what has been seen becomes known; `now` is prepared for publication by the next strong write.
-  void acquire_seen(Scope scope);
-  void prepare(const Publication& now, Scope scope);
+  void acquire_seen(Scope scope) {
+    for (int s = 0; s <= scope; ++s) {
+      known.join(seen[s]);
+      seen[s] = VectorClock{};
+    }
+  }
+  void prepare(const Publication& now, Scope scope) {
+    ready[kBlockWide] = now;
+    if (scope == kDeviceWide) ready[kDeviceWide] = now;
+  }
 };
 
 }  // namespace course::sim::race

@@ -12,10 +12,8 @@
 
 #include "sim/checkers/racecheck/racecheck.hpp"
 
-namespace course::sim {
+namespace course::sim::race {
 namespace {
-
-using race::kLineBytes, race::kLineWords, race::kMarked, race::kOpen;
 
 // The pattern of line k of an access by 32 lanes with `words` words each: 0 for 1 word; 1, 2 for 2 words; 3,
 // 4, 5, 6 for 4 words.
@@ -34,10 +32,9 @@ static_assert(pattern_of(1, 0) == 0 && pattern_of(2, 1) == 2 && pattern_of(4, 0)
 static_assert(words_of(2) == 2 && first_lane_of(2) == 16 && words_of(6) == 4 && first_lane_of(6) == 24);
 
 // Whether the accesses that a line's cell names are ordered before this access for every lane.
-bool is_line_ordered(const race::CurrentAccess& h, race::Cell cell, std::uint32_t pattern) {
-  const std::uint32_t there = cell & race::kLaneMask;
-  return there != kOpen && there != kMarked &&
-         h.is_after_in_all_lanes(cell >> race::kLaneBits, there == pattern);
+bool is_line_ordered(const CurrentAccess& h, Cell cell, std::uint32_t pattern) {
+  const std::uint32_t there = cell & kLaneMask;
+  return there != kOpen && there != kMarked && h.is_after_in_all_lanes(cell >> kLaneBits, there == pattern);
 }
 
 }  // namespace
@@ -95,14 +92,14 @@ std::uint32_t Racecheck::mark_lines(const CurrentAccess& h, std::uint32_t lanes)
   }
   std::uint32_t marked = 0;
   std::uint64_t last = ~std::uint64_t{0};
-  for (std::uint32_t m = lanes; m != 0; m &= m - 1) {
-    const std::uint64_t offset = h.a.at(std::countr_zero(m)) - h.shadow.base, line = offset / kLineBytes;
+  for (const int lane : EachLane{lanes}) {
+    const std::uint64_t offset = h.a.at(lane) - h.shadow.base, line = offset / kLineBytes;
     if (line != last) {
       if (!h.is_inside(offset) || h.shadow.line_written[line] >= limit) continue;
       h.shadow.line_read[line] = mine;
       last = line;
     }
-    marked |= m & -m;
+    marked |= 1u << lane;
   }
   return marked;
 }
@@ -111,8 +108,8 @@ std::uint32_t Racecheck::mark_lines(const CurrentAccess& h, std::uint32_t lanes)
 void Racecheck::open_lines(CurrentAccess& h, std::uint32_t lanes) {
   const Cell marker = (next() - 1) << kLaneBits | kOpen;
   std::uint64_t last = ~std::uint64_t{0};
-  for (std::uint32_t m = lanes; m != 0; m &= m - 1) {
-    const std::uint64_t offset = h.a.at(std::countr_zero(m)) - h.shadow.base, line = offset / kLineBytes;
+  for (const int lane : EachLane{lanes}) {
+    const std::uint64_t offset = h.a.at(lane) - h.shadow.base, line = offset / kLineBytes;
     if (line == last || !h.is_inside(offset)) continue;
     last = line;
     open_line(h, line, marker);
@@ -140,4 +137,4 @@ void Racecheck::open_line(const CurrentAccess& h, std::uint64_t line, Cell marke
   read = 0;
 }
 
-}  // namespace course::sim
+}  // namespace course::sim::race

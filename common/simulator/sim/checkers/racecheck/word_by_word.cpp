@@ -6,21 +6,20 @@
 #include "sim/checkers/racecheck/memory_model.hpp"
 #include "sim/checkers/racecheck/racecheck.hpp"
 
-namespace course::sim {
+namespace course::sim::race {
 namespace {
 
 constexpr std::size_t kMaxReplaced = std::size_t{1} << 16;  // a limit for reasons only
 
-bool has_weak(const race::CurrentAccess& h, race::Cell written) {
+bool has_weak(const CurrentAccess& h, Cell written) {
   return h.records.any_of(written, [&](RecordId id, std::uint32_t) { return !is_strong(h.op_of(id)); });
 }
 
 // The cell's weak access alone, which came first, without the strong ones that were added to it.
-race::Cell weak_part(const race::CurrentAccess& h, race::Cell written) {
-  const race::Record& r = h.record(written >> race::kLaneBits);
-  return r.kind == race::Record::readers
-             ? h.records.readers(r)[0].record << race::kLaneBits | (written & race::kLaneMask)
-             : written;
+Cell weak_part(const CurrentAccess& h, Cell written) {
+  const Record& r = h.record(written >> kLaneBits);
+  return r.kind == Record::readers ? h.records.readers(r)[0].record << kLaneBits | (written & kLaneMask)
+                                   : written;
 }
 
 }  // namespace
@@ -140,7 +139,7 @@ void Racecheck::broadcast_cell(CurrentAccess& h, std::uint32_t lanes, std::uint6
   const Cell limit = h.shadow.bound << kLaneBits;
   bool fresh = read < limit;
   if (written >= limit)
-    for (std::uint32_t m = lanes; m != 0; m &= m - 1) check(h, std::countr_zero(m), offset, written, true);
+    for (const int lane : EachLane{lanes}) check(h, lane, offset, written, true);
   if (!fresh) {
     fresh = true;
     for (std::uint32_t m = lanes; m != 0 && fresh; m &= m - 1)
@@ -150,14 +149,14 @@ void Racecheck::broadcast_cell(CurrentAccess& h, std::uint32_t lanes, std::uint6
 }
 
 // The cells for the bytes of a word: 4 for writes, 4 for reads.
-Racecheck::Cell* Racecheck::bytes_of(CurrentAccess& h, std::uint64_t word) {
+Cell* Racecheck::bytes_of(CurrentAccess& h, std::uint64_t word) {
   if (!h.shadow.shared) return shadow_.bytes_of(word);
   if (h.b.bytes.size() < h.b.written.size() * 8) h.b.bytes.resize(h.b.written.size() * 8);
   return h.b.bytes.data() + word * 8;
 }
 
 // The byte cells of a word. Creates them if the word has none.
-Racecheck::Cell* Racecheck::open_bytes(CurrentAccess& h, std::uint64_t word) {
+Cell* Racecheck::open_bytes(CurrentAccess& h, std::uint64_t word) {
   Cell& written = h.shadow.written[word];
   Cell& read = h.shadow.read[word];
   Cell* const cells = bytes_of(h, word);  // 4 for writes, 4 for reads
@@ -168,7 +167,7 @@ Racecheck::Cell* Racecheck::open_bytes(CurrentAccess& h, std::uint64_t word) {
     read = 0;
   }
   // The marker is renewed at each access, so that it is never older than the cells that it stands for.
-  written = record_of(h.ws, h.w, h.b, race::kNobody, Record::bytes) << kLaneBits;
+  written = record_of(h.ws, h.w, h.b, kNobody, Record::bytes) << kLaneBits;
   return cells;
 }
 
@@ -220,7 +219,7 @@ bool Racecheck::may_be_unordered(const CurrentAccess& h, RecordId id, int lane) 
 }
 
 // The cell with one more reader: lane `lane`, or all of `lanes`.
-Racecheck::Cell Racecheck::with_reader(CurrentAccess& h, Cell cell, int lane, std::uint32_t lanes) {
+Cell Racecheck::with_reader(CurrentAccess& h, Cell cell, int lane, std::uint32_t lanes) {
   if (care_ != Care::everything && !h.strong) return with_any_reader(h, cell);
   const RecordId from = cell >> kLaneBits;
   const std::uint32_t tag = cell & kLaneMask;
@@ -229,7 +228,7 @@ Racecheck::Cell Racecheck::with_reader(CurrentAccess& h, Cell cell, int lane, st
 }
 
 // The same if it need not be known which readers these are.
-Racecheck::Cell Racecheck::with_any_reader(CurrentAccess& h, Cell cell) {
+Cell Racecheck::with_any_reader(CurrentAccess& h, Cell cell) {
   Record both{h.b.number, h.op.index, kAllLanes, static_cast<std::uint16_t>(h.w.number), Record::many};
   std::size_t who = 0;
   if (cell >> kLaneBits != 0) {
@@ -237,10 +236,10 @@ Racecheck::Cell Racecheck::with_any_reader(CurrentAccess& h, Cell cell) {
     who = there.block != both.block ? 2 : there.warp != both.warp ? 1 : 0;
   }
   RecordId& many = h.ws.recent[h.op.index % WarpState::kRecent].many[who];
-  if (who != 0) both.warp = race::kNoWarp;
-  if (who == 2) both.block = race::kNobody;
+  if (who != 0) both.warp = kNoWarp;
+  if (who == 2) both.block = kNobody;
   if (many == 0) many = records_.add(both);
   return many << kLaneBits | (cell & kLaneMask);
 }
 
-}  // namespace course::sim
+}  // namespace course::sim::race

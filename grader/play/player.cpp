@@ -23,7 +23,7 @@
 #include "sim/device.hpp"
 #include "sim/machine/access.hpp"
 #include "sim/machine/describe.hpp"
-#include "sim/machine/machine.hpp"
+#include "sim/machine/source_places.hpp"
 #include "sim/observation/attachment.hpp"
 #include "sim/observation/report.hpp"
 

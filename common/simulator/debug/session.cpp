@@ -24,7 +24,6 @@
 #include "sim/authors_files.hpp"
 #include "sim/machine/access.hpp"
 #include "sim/machine/describe.hpp"
-#include "sim/machine/machine.hpp"
 
 namespace course::debug {
 namespace {
@@ -110,7 +109,7 @@ void Session::launch_begins(const sim::Program& program, const sim::LaunchReques
   kernel_ = program.demangled;
   kernel_has_variables_ = inspector_.code(program).module->complaint.empty();
   const auto& lines = inspector_.code(program).op_line;
-  kernel_has_lines_ = std::any_of(lines.begin(), lines.end(), [](std::uint32_t line) { return line != 0; });
+  kernel_has_lines_ = std::ranges::any_of(lines, [](std::uint32_t line) { return line != 0; });
   request_ = launch;
   resident_.clear();
   line_starts_.clear();
@@ -145,8 +144,7 @@ void Session::barrier_released(sim::Block& block, std::uint32_t) {
   // thread.
   sim::Warp* warp = last_warp_;
   if (warp == nullptr || warp->block != &block || warp->live == 0) {
-    const auto live =
-        std::find_if(block.warps.begin(), block.warps.end(), [](const sim::Warp& w) { return w.live != 0; });
+    const auto live = std::ranges::find_if(block.warps, [](const sim::Warp& w) { return w.live != 0; });
     if (live == block.warps.end()) return;
     warp = &*live;
   }
@@ -283,9 +281,8 @@ void Session::add_findings(Json& why) {
         continue;
       // Code of -G copies objects byte by byte through local memory, and their padding with them.
       if (kernel_has_variables_ && f->kind == "uninitialised-local") continue;
-      const bool authors = std::any_of(f->where.begin(), f->where.end(), [](const sim::SourcePlace& p) {
-        return sim::is_authors_file(p.file);
-      });
+      const bool authors = std::ranges::any_of(
+          f->where, [](const sim::SourcePlace& p) { return sim::is_authors_file(p.file); });
       if (authors) why.push_back({{"kind", "finding"}, {"text", f->message}});
     }
 }
@@ -304,8 +301,7 @@ void Session::add_step(const Event& e, Json& why) {
 
 void Session::add_watches(Json& why) {
   for (const Hit& hit : hits_) {
-    const auto watch =
-        std::find_if(watches_.begin(), watches_.end(), [&](const Watch& w) { return w.id == hit.id; });
+    const auto watch = std::ranges::find_if(watches_, [&](const Watch& w) { return w.id == hit.id; });
     if (watch == watches_.end()) continue;
     Json one{{"kind", "watch"}, {"id", hit.id}, {"text", watch->text}, {"who", hit.who}, {"write", hit.time}};
     const auto after = memory_of(*watch, *hit.sees);
@@ -336,8 +332,8 @@ void Session::note_write(sim::Block& block, std::uint32_t thread, std::uint64_t 
   for (const Watch& watch : watches_) {
     if (address >= watch.address + watch.n_bytes || watch.address >= address + n_bytes) continue;
     if (shared && watch.block != block.linear) continue;
-    const bool known = std::any_of(hits_.begin(), hits_.end(),
-                                   [&](const Hit& h) { return h.id == watch.id && h.who == who; });
+    const bool known =
+        std::ranges::any_of(hits_, [&](const Hit& h) { return h.id == watch.id && h.who == who; });
     sim::Warp& sees = block.warps.front();
     if (!known)
       hits_.push_back({watch.id, who, now_, is_done ? std::nullopt : memory_of(watch, sees), &sees});
@@ -353,7 +349,7 @@ void Session::note_writes(sim::Warp& w, const sim::MicroOp& op) {
     const auto hit = [&](const Watch& watch) {
       return a.at[lane] < watch.address + watch.n_bytes && watch.address < a.at[lane] + a.bytes;
     };
-    if (std::none_of(watches_.begin(), watches_.end(), hit)) continue;
+    if (std::ranges::none_of(watches_, hit)) continue;
     inspector_.stopped_at(&w, &op);
     const std::uint32_t thread = w.number * sim::kLanes + static_cast<std::uint32_t>(lane);
     note_write(*w.block, thread, a.at[lane], a.bytes,
@@ -479,7 +475,7 @@ std::set<std::uint32_t> Session::lines_of(const std::string& function) const {
       const Scope* scope = kernel->scopes[f];
       const bool called = is_called_so(demangled(program.functions[f].source->name)) ||
                           (scope != nullptr && is_called_so(scope->function));
-      const auto first = std::find_if(program.ops.begin(), program.ops.end(), [&](const sim::MicroOp& op) {
+      const auto first = std::ranges::find_if(program.ops, [&](const sim::MicroOp& op) {
         return op.function == f && kernel->op_line[op.index] != 0 && kernel->op_inlined[op.index] == 0;
       });
       if (called && first != program.ops.end()) found.insert(kernel->op_line[first->index]);
@@ -528,7 +524,7 @@ Session::Json Session::answer_setup(const Json& request) {
   place_breakpoints();
   Json found = Json::object();
   for (const Breakpoint& b : breakpoints_) {
-    const auto at = std::find(b.at.begin(), b.at.end(), true);
+    const auto at = std::ranges::find(b.at, true);
     const Line& line = inspector_.lines()[at == b.at.end() ? 0 : static_cast<std::size_t>(at - b.at.begin())];
     found[std::to_string(b.id)] = {{"file", line.file}, {"line", line.number}};
   }
@@ -576,8 +572,7 @@ Session::Json Session::answer_value(const Json& request) const {
       lanes.push_back(nullptr);
     if (!v && why.empty() && (scene.warp->live >> scene.lane & 1) != 0) why = v.error().text;
   }
-  if (std::all_of(lanes.begin(), lanes.end(), [](const Json& l) { return l.is_null(); }))
-    return {{"error", why}};
+  if (std::ranges::all_of(lanes, [](const Json& l) { return l.is_null(); })) return {{"error", why}};
   return {{"lanes", lanes}};
 }
 

@@ -56,8 +56,8 @@ class Linker {
       if (!is_private(symbol)) names_.insert(symbol.name);
     };
     for (const Module& module : modules) {
-      std::for_each(module.variables.begin(), module.variables.end(), note);
-      std::for_each(module.functions.begin(), module.functions.end(), note);
+      std::ranges::for_each(module.variables, note);
+      std::ranges::for_each(module.functions, note);
     }
   }
 
@@ -109,8 +109,8 @@ class Linker {
       names_.insert(name);
       renamed[std::exchange(symbol.name, name)] = name;
     };
-    std::for_each(module.variables.begin(), module.variables.end(), rename);
-    std::for_each(module.functions.begin(), module.functions.end(), rename);
+    std::ranges::for_each(module.variables, rename);
+    std::ranges::for_each(module.functions, rename);
     return renamed;
   }
 
@@ -124,8 +124,7 @@ class Linker {
     }
     if (target_number(module.target) > target_number(whole_.target)) whole_.target = module.target;
     for (const std::string& option : module.target_options)
-      if (std::find(whole_.target_options.begin(), whole_.target_options.end(), option) ==
-          whole_.target_options.end())
+      if (std::ranges::find(whole_.target_options, option) == whole_.target_options.end())
         whole_.target_options.push_back(option);
     whole_.pragmas.insert(whole_.pragmas.end(), module.pragmas.begin(), module.pragmas.end());
 

@@ -14,13 +14,13 @@
 #include "ptx/link.hpp"
 #include "ptx/parser/parser.hpp"
 #include "sim/decode/decode.hpp"
-#include "sim/grid/calm.hpp"
+#include "sim/grid/calm_schedule.hpp"
 #include "sim/grid/diagnose.hpp"
 #include "sim/grid/grid.hpp"
 #include "sim/launch_limits.hpp"
 #include "sim/machine/describe.hpp"
-#include "sim/machine/machine.hpp"
 #include "sim/machine/op_table.hpp"
+#include "sim/machine/source_places.hpp"
 #include "sim/memory/cache.hpp"
 #include "sim/memory/memory.hpp"
 #include "sim/observation/attachment.hpp"
@@ -396,7 +396,7 @@ GridOptions Device::Impl::grid_options(const LaunchRequest& request, int residen
   grid.any_start_order = options.any_start_order;
   grid.short_turns = options.short_turns;
   // Blocks that poll for each other behave differently when they are interleaved, so counted launches are not
-  // (calm.hpp). A trace shows what can happen between blocks, so it is.
+  // (calm_schedule.hpp). A trace shows what can happen between blocks, so it is.
   const bool natural = (grid.counting && (mode & kTrace) == 0) || is_calm(options.schedule_seed);
   grid.interleave = !natural && ((mode & kAllChecks) != 0 || options.schedule_seed != 0);
   grid.watchdog_seconds = options.watchdog_seconds * ((mode & kAllChecks) != 0 ? kSlowdownByCheckers : 1);

@@ -36,7 +36,7 @@ struct DeviceOptions {
   // much); 0: no limit.
   double watchdog_seconds = 0;
   // After this many warp instructions in which no block has ended, the launch is checked for progress
-  // (progress.hpp).
+  // (progress_watch.hpp).
   std::uint64_t patience = std::uint64_t{1} << 28;
   bool check_without_shortcuts = false;  // for tests of the checkers: slow, lane by lane
 };

@@ -31,7 +31,7 @@ PLACES = {
         r"\bpartial_sectors\b",
         {
             "common/simulator/sim/counters.hpp",
-            "common/simulator/sim/grid/tally.cpp",
+            "common/simulator/sim/grid/launch_counters.cpp",
             "common/simulator/sim/machine/warp.hpp",
             "common/simulator/sim/ops/memory.hpp",
             "common/simulator/sim/timing/model.cpp",

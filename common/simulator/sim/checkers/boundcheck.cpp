@@ -8,8 +8,9 @@
 #include <utility>
 
 #include "sim/machine/describe.hpp"
-#include "sim/machine/machine.hpp"
-#include "sim/machine/provenance.hpp"
+#include "sim/machine/index_origins.hpp"
+#include "sim/machine/shared_arrays.hpp"
+#include "sim/machine/source_places.hpp"
 
 namespace course::sim {
 
@@ -69,8 +70,7 @@ Finding* Boundcheck::report(Warp& w, const MicroOp& op, int lane) {
 void Boundcheck::before(Warp& w, const MicroOp& division) {
   const bool wide = (division.wide_src & 2) != 0;
   const std::uint64_t used = ~std::uint64_t{0} >> (64 - program_->rows[division.index]->flow.bits);
-  for (std::uint32_t m = w.mask; m != 0; m &= m - 1) {
-    const int lane = std::countr_zero(m);
+  for (const int lane : EachLane{w.mask}) {
     const std::uint64_t divisor =
         wide ? w.slot<std::uint64_t>(division.src[1])[lane] : w.slot<std::uint32_t>(division.src[1])[lane];
     if ((divisor & used) != 0) continue;
@@ -89,8 +89,7 @@ void Boundcheck::look_at_inputs(Warp& w, const MicroOp& op, const LaneAccess& a)
   if (std::ranges::none_of(inputs_,
                            [&](const Allocation& input) { return a.may_touch(input.base, input.size); }))
     return;
-  for (std::uint32_t m = a.mask; m != 0; m &= m - 1) {
-    const int lane = std::countr_zero(m);
+  for (const int lane : EachLane{a.mask}) {
     const std::uint64_t at = a.at(lane);
     for (const Allocation& input : inputs_) {
       if (at >= input.base + input.size || at + a.bytes <= input.base) continue;
@@ -109,8 +108,7 @@ void Boundcheck::look_at_inputs(Warp& w, const MicroOp& op, const LaneAccess& a)
 // Instructions for constants read through a cache that does not see what kernels store, so all checkers of
 // global memory leave them out. They must read nothing else.
 void Boundcheck::look_at_constants(Warp& w, const MicroOp& op, const LaneAccess& a) {
-  for (std::uint32_t m = a.mask; m != 0; m &= m - 1) {
-    const int lane = std::countr_zero(m);
+  for (const int lane : EachLane{a.mask}) {
     const std::uint64_t at = a.at(lane);
     const Allocation* const read = arena_.find(at);
     if (read == nullptr || read->is_constant) {  // a fault follows, if there is none
@@ -130,8 +128,7 @@ void Boundcheck::look_at_constants(Warp& w, const MicroOp& op, const LaneAccess&
 void Boundcheck::look(Warp& w, const MicroOp& op, const LaneAccess& a, const Program::SharedVariable& array) {
   const std::uint64_t begin = kSharedWindow + array.offset, end = begin + array.size;
   if (a.is_within(begin, array.size)) return;
-  for (std::uint32_t m = a.mask; m != 0; m &= m - 1) {
-    const int lane = std::countr_zero(m);
+  for (const int lane : EachLane{a.mask}) {
     const std::uint64_t at = a.at(lane);
     if (place_of(at) != Place::shared || (at >= begin && at + a.bytes <= end)) continue;
     if (at + a.bytes > kSharedWindow + w.block->shared_bytes) continue;  // a fault follows

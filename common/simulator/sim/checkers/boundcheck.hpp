@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // Finds accesses that leave one shared array and land in another. They stay within the block's shared memory,
-// so the machine does not stop them. Which array an access means is derived from the code (provenance.hpp:
+// so the machine does not stop them. Which array an access means is derived from the code (shared_arrays.hpp:
 // shared_arrays); an access that may mean several arrays is not checked.
 // Also finds stores and atomics to a task's inputs (Device::name_buffer), which it may only read, and to
 // constants and parameters; reads of other memory by instructions for constants; and divisions of integers by

@@ -52,8 +52,7 @@ bool asks_for(std::uint32_t mode, Checker checker) {
 }
 
 std::ptrdiff_t order_of(Checker checker) {
-  return std::find_if(std::begin(kMakers), std::end(kMakers),
-                      [&](const auto& maker) { return maker.checker == checker; }) -
+  return std::ranges::find_if(kMakers, [&](const auto& maker) { return maker.checker == checker; }) -
          std::begin(kMakers);
 }
 
@@ -65,8 +64,8 @@ void CheckerSet::make(std::uint32_t mode, const Arena& arena, std::vector<Findin
     if (asks_for(mode, maker.checker) && find(maker.checker) == nullptr)
       made_.push_back({maker.checker,
                        maker.make(arena, findings, main != nullptr ? main->find(maker.checker) : nullptr)});
-  std::sort(made_.begin(), made_.end(),
-            [](const auto& a, const auto& b) { return order_of(a.checker) < order_of(b.checker); });
+  std::ranges::sort(made_,
+                    [](const auto& a, const auto& b) { return order_of(a.checker) < order_of(b.checker); });
 }
 
 std::vector<KernelChecker*> CheckerSet::of(std::uint32_t mode) const {

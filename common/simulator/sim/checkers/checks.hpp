@@ -35,7 +35,7 @@ class Checks : public CompositeObserver {
  private:
   // Whether some checker tracks a value of this warp.
   bool follow(const Warp& w) const {
-    return std::any_of(checkers_.begin(), checkers_.end(), [&](const auto* c) { return c->follows(w); });
+    return std::ranges::any_of(checkers_, [&](const auto* c) { return c->follows(w); });
   }
 
   std::vector<KernelChecker*> checkers_;

@@ -9,7 +9,7 @@
 
 #include "sim/checkers/kernel_cases.hpp"
 #include "sim/checkers/racecheck/racecheck.hpp"
-#include "sim/machine/machine.hpp"
+#include "sim/machine/source_places.hpp"
 #include "sim/testing/test_device.hpp"
 
 namespace course::sim::testing {
@@ -155,7 +155,7 @@ TEST(Checkers, CallAFlagNoLostChange) {
 }
 
 TEST(Checkers, EndLaunchesThatAreTooLongToCheck) {
-  const auto most = std::exchange(race::Records::most, RecordId{1} << 12);
+  const auto most = std::exchange(race::AccessRecords::most, RecordId{1} << 12);
   const auto fault = [](int rounds) {
     TestDevice t(fmt::format(
         ".visible .entry k()\n{{\n  .reg .pred %p;\n  .reg .b32 %r<3>;\n  .shared .align 4 .b32 s_word;\n"
@@ -169,7 +169,7 @@ TEST(Checkers, EndLaunchesThatAreTooLongToCheck) {
   const LaunchResult r = fault(10'000);
   EXPECT_EQ(r.fault, Fault::launch_timeout);
   EXPECT_NE(r.text.find("could not be checked"), std::string::npos) << r.text;
-  race::Records::most = most;
+  race::AccessRecords::most = most;
 }
 
 INSTANTIATE_TEST_SUITE_P(Kernels, Checkers, ::testing::ValuesIn(all_cases()), name_of_case);

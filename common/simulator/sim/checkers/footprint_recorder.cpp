@@ -38,8 +38,7 @@ void FootprintRecorder::access(Warp&, const MicroOp& op, const LaneAccess& a) {
 }
 
 void FootprintRecorder::copies_issued(Warp&, const CopyBatch& batch) {
-  for (std::uint32_t m = batch.lanes; m != 0; m &= m - 1) {
-    const int i = std::countr_zero(m);
+  for (const int i : EachLane{batch.lanes}) {
     if (place_of(batch.from[i]) == Place::global)
       footprint_.add(batch.from[i], batch.read[i], Footprint::kRead);
     if (place_of(batch.to[i]) == Place::global)

@@ -3,7 +3,7 @@
 // natural order, all of them compute correct results.
 
 #include "sim/checkers/kernel_cases.hpp"
-#include "sim/grid/calm.hpp"
+#include "sim/grid/calm_schedule.hpp"
 
 namespace course::sim::testing {
 namespace {

@@ -9,7 +9,7 @@
 
 #include "base/rng.hpp"
 #include "sim/checkers/kernel_cases.hpp"
-#include "sim/machine/machine.hpp"
+#include "sim/machine/source_places.hpp"
 
 namespace course::sim::testing {
 namespace {

@@ -7,9 +7,10 @@
 #include <bit>
 
 #include "sim/checkers/lanes.hpp"
+#include "sim/machine/control_flow.hpp"
 #include "sim/machine/describe.hpp"
 #include "sim/machine/flow_rule.hpp"
-#include "sim/machine/machine.hpp"
+#include "sim/machine/source_places.hpp"
 
 namespace course::sim {
 namespace {
@@ -176,7 +177,7 @@ void Synccheck::barrier_released(Block& block, u32 barrier) {
   }
   if (first.count == 0 && n < block.n_threads && b.exited && !b.misused) {
     // Hardware barriers count warps, so nothing goes wrong on a GPU if only whole warps have left.
-    const bool whole_warps = std::all_of(block.warps.begin(), block.warps.end(), [&](const Warp& w) {
+    const bool whole_warps = std::ranges::all_of(block.warps, [&](const Warp& w) {
       return w.live == 0 || count_lanes(w.live) == std::min<u32>(block.n_threads - w.number * kLanes, kLanes);
     });
     if (Finding* f = finding_for(whole_warps ? "exit-of-warps" : "exit-before-barrier", *first.op)) {
@@ -362,7 +363,7 @@ const Synccheck::Undefined* Synccheck::find(const Warp& w, u32 slot) const {
 void Synccheck::assign(const Warp& w, u32 slot, u32 lanes, u32 undefined, const Undefined& like) {
   if (slot == MicroOp::kNoSlot) return;
   auto& list = state(*w.block).undefined[w.number];
-  const auto it = std::find_if(list.begin(), list.end(), [&](const Undefined& u) { return u.slot == slot; });
+  const auto it = std::ranges::find_if(list, [&](const Undefined& u) { return u.slot == slot; });
   if (it == list.end()) {
     if (undefined != 0) list.push_back({slot, undefined, like.origin, like.origin_lane});
     return;
@@ -404,8 +405,7 @@ void Synccheck::shuffle(Warp& w, const MicroOp& op) {
   const u32* const members = w.slot<u32>(op.src[kMembers]);
   const LaneBits source = lanes_read(w, op);
   u32 inactive = 0, passed_on = 0;
-  for (u32 m = w.mask; m != 0; m &= m - 1) {
-    const int lane = std::countr_zero(m);
+  for (const int lane : EachLane{w.mask}) {
     const std::uint64_t from = source[static_cast<std::size_t>(lane)] % kLanes;
     if ((w.mask & members[lane]) >> from & 1) {
       if (in != nullptr && (in->lanes >> from & 1) != 0) passed_on |= 1u << lane;

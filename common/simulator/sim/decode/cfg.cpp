@@ -100,8 +100,7 @@ class Ranker {
     find_loops();
     // Exits first: successors in fewer loops are visited before the others.
     for (auto& list : next_)
-      std::stable_sort(list.begin(), list.end(),
-                       [&](std::uint32_t a, std::uint32_t b) { return depth_[a] < depth_[b]; });
+      std::ranges::stable_sort(list, [&](std::uint32_t a, std::uint32_t b) { return depth_[a] < depth_[b]; });
     Blocks post;
     std::vector<char> seen(n_, 0);
     for (const auto& f : program_.functions)
@@ -149,7 +148,7 @@ class Ranker {
       search(
           f.entry_block, seen, [&](std::uint32_t from, std::uint32_t to) { edges.emplace_back(to, from); },
           post);
-    std::sort(edges.begin(), edges.end());
+    std::ranges::sort(edges);
     for (std::size_t k = 0; k < edges.size();) {
       const std::uint32_t header = edges[k].first;
       const std::size_t first = k;
@@ -237,8 +236,7 @@ class Ranker {
     for (std::size_t before = 0; before != reached.size();) {
       before = reached.size();
       for (const MicroOp& op : program_.ops)
-        if (std::any_of(reached.begin(), reached.end(),
-                        [&](std::uint32_t slot) { return reads(op, slot); })) {
+        if (std::ranges::any_of(reached, [&](std::uint32_t slot) { return reads(op, slot); })) {
           if (op.space != MemorySpace::none) return false;
           reached.insert(op.dst, op.dst + op.n_dst);
         }
@@ -259,7 +257,7 @@ class Ranker {
     };
     for (std::uint32_t b = 0; b < n_; ++b) {
       if (loop.inside[b] == 0 ||
-          std::all_of(next_[b].begin(), next_[b].end(), [&](std::uint32_t s) { return loop.inside[s] != 0; }))
+          std::ranges::all_of(next_[b], [&](std::uint32_t s) { return loop.inside[s] != 0; }))
         continue;
       needed.insert(program_.blocks[b].predicate);
       need_way_to(b);

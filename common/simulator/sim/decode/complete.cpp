@@ -94,8 +94,8 @@ std::string_view left_out(const ptx::Instruction& instruction, const OpTable& ta
                : instruction.opcode;
   }
   for (const std::string_view modifier : instruction.modifiers) {
-    const bool is_type = std::any_of(instruction.types.begin(), instruction.types.end(),
-                                     [&](ptx::Type type) { return ptx::spelling(type) == modifier; });
+    const bool is_type = std::ranges::any_of(instruction.types,
+                                             [&](ptx::Type type) { return ptx::spelling(type) == modifier; });
     if (!is_type && std::ranges::find(decoded->second, modifier) == decoded->second.end()) return modifier;
   }
   return "";

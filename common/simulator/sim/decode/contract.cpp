@@ -24,7 +24,7 @@ namespace {
 using ptx::Function;
 
 bool is_one_of(std::string_view word, std::initializer_list<std::string_view> list) {
-  return std::find(list.begin(), list.end(), word) != list.end();
+  return std::ranges::find(list, word) != list.end();
 }
 
 bool is_number(Type t) {
@@ -146,7 +146,7 @@ class Contractor {
   };
 
   static bool is_written_once(const std::vector<Access>& list) {
-    return std::count_if(list.begin(), list.end(), [](const Access& a) { return a.writes; }) == 1;
+    return std::ranges::count_if(list, [](const Access& a) { return a.writes; }) == 1;
   }
 
   void find_accesses() {
@@ -208,11 +208,10 @@ class Contractor {
     std::vector<Use>& uses = uses_[at(k)];
     const Instruction& product = f_.instructions[at(k)];
     if (!add_uses(k, product, false, uses)) return;
-    const bool free = std::all_of(uses.begin(), uses.end(), [&](const Use& u) {
+    const bool free = std::ranges::all_of(uses, [&](const Use& u) {
       const auto same = [&](const Use& other) { return other.instruction == u.instruction; };
       return blocks_[at(u.instruction)] == blocks_[at(k)] &&
-             takes(f_.instructions[at(u.instruction)], product) &&
-             std::count_if(uses.begin(), uses.end(), same) == 1;
+             takes(f_.instructions[at(u.instruction)], product) && std::ranges::count_if(uses, same) == 1;
     });
     if (!free) return;
     for (const Use& u : uses) candidates_[at(u.instruction)][u.operand - 1] = {k, u.operand, u.negated};
@@ -221,7 +220,7 @@ class Contractor {
   // Whether each sum that uses the product takes it or, unless `all`, may still take it.
   bool is_free(std::int32_t product, const std::vector<Contraction>& into, bool all = true) const {
     const auto& uses = uses_[at(product)];
-    return std::all_of(uses.begin(), uses.end(), [&](const Use& u) {
+    return std::ranges::all_of(uses, [&](const Use& u) {
       const std::int32_t taken = into[at(u.instruction)].product;
       return taken == product || (!all && taken < 0);
     });
@@ -253,7 +252,7 @@ class Contractor {
 
 Contractions contractions_of(const ptx::Module& module, const Function& f) {
   const auto& options = module.target_options;
-  const bool debug = std::find(options.begin(), options.end(), "debug") != options.end();
+  const bool debug = std::ranges::find(options, "debug") != options.end();
   Contractor contractor(f);
   return debug ? contractor.none() : contractor.run();
 }

@@ -8,7 +8,7 @@
 #include <unordered_map>
 
 #include "sim/decode/decoder.hpp"
-#include "sim/machine/provenance.hpp"
+#include "sim/machine/atomic_patterns.hpp"
 #include "sim/memory/memory.hpp"
 
 namespace course::sim {
@@ -23,8 +23,8 @@ std::string Decoder::where() const {
   }
   std::string place;
   if (!places.empty()) {
-    const auto own = std::find_if(places.begin(), places.end(),
-                                  [&](const auto& p) { return p.first == places.back().first; });
+    const auto own =
+        std::ranges::find_if(places, [&](const auto& p) { return p.first == places.back().first; });
     place = fmt::format(" ({}:{}", own->first, own->second);
     if (own != places.begin()) place += fmt::format(", through {}:{}", places[0].first, places[0].second);
     place += ")";
@@ -39,8 +39,8 @@ void Decoder::unsupported(const std::string& why) const {
 
 void Decoder::unsupported(const Operand& operand, const std::string& why) const {
   const auto holds = [&](const auto& self, const Operand& candidate) -> bool {
-    return &candidate == &operand || std::any_of(candidate.parts.begin(), candidate.parts.end(),
-                                                 [&](const Operand& part) { return self(self, part); });
+    return &candidate == &operand ||
+           std::ranges::any_of(candidate.parts, [&](const Operand& part) { return self(self, part); });
   };
   const auto spelt = [&](const auto& self, const Operand& o) -> std::string {
     if (o.kind == Operand::Kind::integer) return fmt::format("{}", o.integer);
@@ -60,7 +60,7 @@ void Decoder::unsupported(const Operand& operand, const std::string& why) const 
 // A function's address is in the initial value of a variable, or an instruction of some function takes it.
 void Decoder::note_taken_addresses() {
   program_.address_taken.assign(sources_.size(), false);
-  if (std::none_of(sources_.begin(), sources_.end(), [](const auto* f) { return !f->prototypes.empty(); }))
+  if (std::ranges::none_of(sources_, [](const auto* f) { return !f->prototypes.empty(); }))
     return;  // no function calls by address
   std::set<std::string> names;
   for (const auto& v : module_.variables)
@@ -89,8 +89,7 @@ Program Decoder::run(const ptx::Function& kernel) {
       for (const Operand& operand : i.operands) collect_names(operand, names);
     bool indirect = !reachable[k]->prototypes.empty();
     const auto add = [&](const ptx::Function& f) {
-      if (!f.is_declaration && !f.is_entry &&
-          std::find(reachable.begin(), reachable.end(), &f) == reachable.end())
+      if (!f.is_declaration && !f.is_entry && std::ranges::find(reachable, &f) == reachable.end())
         reachable.push_back(&f);
     };
     for (const auto& name : names)
@@ -139,8 +138,7 @@ Program Decoder::run(const ptx::Function& kernel) {
       program_.order_sensitive = true;
   // The order of threads can be observed through old values of atomics (also in shared memory), strong loads,
   // strong stores of several lanes in one place, and polls of an mbarrier.
-  program_.shows_order = program_.order_sensitive ||
-                         std::any_of(program_.ops.begin(), program_.ops.end(), [](const MicroOp& op) {
+  program_.shows_order = program_.order_sensitive || std::ranges::any_of(program_.ops, [](const MicroOp& op) {
                            return op.kind == OpKind::mbarrier || is_look(op) ||
                                   (op.kind == OpKind::store && is_strong_change(op));
                          });

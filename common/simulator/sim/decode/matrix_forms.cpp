@@ -39,7 +39,7 @@ constexpr KnownShape kWmmaShapes[] = {
 };
 
 bool is_among(std::span<const KnownShape> shapes, const MatrixForm& f) {
-  return std::any_of(shapes.begin(), shapes.end(), [&](const KnownShape& s) {
+  return std::ranges::any_of(shapes, [&](const KnownShape& s) {
     return s.family == family_of(f.a, f.b) && s.m == f.m && s.n == f.n && s.k == f.k;
   });
 }

@@ -357,8 +357,7 @@ void Decoder::fence(const Instruction& i) {
   MicroOp& op = emit("fence");
   // Fences between proxies or for the initialisation of mbarriers do not order threads.
   if (i.has("proxy") || i.has("mbarrier_init") ||
-      std::any_of(i.modifiers.begin(), i.modifiers.end(),
-                  [](const auto& m) { return m.starts_with("proxy"); }))
+      std::ranges::any_of(i.modifiers, [](const auto& m) { return m.starts_with("proxy"); }))
     return;
   const Access a = access_of(i);
   op.order = static_cast<std::uint8_t>((i.has("sc") || i.opcode == "membar" ? kSequential : kAcquireRelease) |

@@ -65,7 +65,7 @@ std::uint32_t Decoder::special(std::string_view name, SlotKind kind) {
       "%nclusterid.z %cluster_ctaid.x %cluster_ctaid.y %cluster_ctaid.z %cluster_nctaid.x %cluster_nctaid.y "
       "%cluster_nctaid.z %cluster_ctarank %cluster_nctarank %is_explicit_cluster");
   // All other registers of the driver and the performance monitor are 0.
-  if (std::find(kKnown.begin(), kKnown.end(), name) == kKnown.end() && !name.starts_with("%envreg") &&
+  if (std::ranges::find(kKnown, name) == kKnown.end() && !name.starts_with("%envreg") &&
       !name.starts_with("%pm"))
     unsupported(fmt::format("special register {}", name));
   const std::uint32_t slot = new_slot(kind);
@@ -120,8 +120,7 @@ const ptx::Variable* Decoder::local_variable(std::string_view name) const {
 
 bool Decoder::is_kernel_parameter(std::string_view name) const {
   if (!source_->is_entry) return false;
-  return std::any_of(source_->parameters.begin(), source_->parameters.end(),
-                     [&](const auto& p) { return p.name == name; });
+  return std::ranges::any_of(source_->parameters, [&](const auto& p) { return p.name == name; });
 }
 
 // Whether this is a .local variable of the function, or a .param variable that is not a kernel parameter.
@@ -177,8 +176,8 @@ void Decoder::lay_out_shared(const std::vector<const ptx::Function*>& functions)
   for (const ptx::Function* f : functions)
     for (const Instruction& i : f->instructions)
       for (const Operand& operand : i.operands) collect_names(operand, used);
-  const bool reserves = std::any_of(used.begin(), used.end(),
-                                    [](const std::string& n) { return n.starts_with("%reserved_smem_"); });
+  const bool reserves =
+      std::ranges::any_of(used, [](const std::string& n) { return n.starts_with("%reserved_smem_"); });
   std::uint64_t end = program_.reserved_shared = reserves ? kReservedShared : 0;
   const auto aligned = [&](std::uint64_t alignment) {
     alignment = std::max<std::uint64_t>(alignment, 1);

@@ -5,7 +5,7 @@
 #include <algorithm>
 
 #include "sim/decode/decoder.hpp"
-#include "sim/machine/machine.hpp"
+#include "sim/machine/control_flow.hpp"
 
 namespace course::sim {
 

@@ -6,7 +6,7 @@
 #include <string>
 #include <string_view>
 
-#include "sim/machine/machine.hpp"
+#include "sim/machine/control_flow.hpp"
 
 namespace course::sim {
 namespace {

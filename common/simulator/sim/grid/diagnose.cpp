@@ -4,11 +4,12 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <bit>
 #include <vector>
 
 #include "sim/machine/describe.hpp"
-#include "sim/machine/machine.hpp"
-#include "sim/machine/provenance.hpp"
+#include "sim/machine/index_origins.hpp"
+#include "sim/machine/source_places.hpp"
 
 namespace course::sim {
 namespace {
@@ -47,6 +48,31 @@ bool loads_callee(const Program& program, const MicroOp& op) {
 }
 
 }  // namespace
+
+void note_fault(GridOutcome& o, const DeviceFault& fault, const Block& block, const Worker& worker) {
+  o.fault = fault.fault;
+  o.text = fault.what();
+  o.address = fault.address;
+  o.lanes = fault.lanes;
+  o.where.clear();
+  o.op = nullptr;
+  o.stray_index.clear();
+  std::copy_n(block.index, 3, o.thread.block);
+  for (const Warp& w : block.warps) {
+    if (&w != worker.launch_warp || w.current == nullptr) continue;
+    o.where = places_of(*w.program, *w.current);
+    o.op = w.current;
+    const std::uint32_t lane =
+        fault.lanes == 0 ? 0 : static_cast<std::uint32_t>(std::countr_zero(fault.lanes));
+    if (fault.fault == Fault::illegal_address)
+      o.stray_index = describe_stray_index(w, *w.current, static_cast<int>(lane));
+    const std::uint32_t thread = w.number * kLanes + lane;
+    const Dim3& size = worker.launch->block;
+    o.thread.thread[0] = thread % size.x;
+    o.thread.thread[1] = thread / size.x % size.y;
+    o.thread.thread[2] = thread / size.x / size.y;
+  }
+}
 
 Finding diagnose(const Program& program, const LaunchRequest& launch, const GridOutcome& o,
                  const Arena& arena) {

@@ -12,7 +12,7 @@
 #include <string_view>
 
 #include "sim/machine/describe.hpp"
-#include "sim/machine/machine.hpp"
+#include "sim/machine/source_places.hpp"
 
 namespace course::sim {
 namespace {
@@ -238,8 +238,7 @@ void launch_child(Warp& w, int lane, const CallSite& site) {
 }  // namespace
 
 void run_builtin(Warp& w, const CallSite& site) {
-  for (std::uint32_t m = w.mask; m != 0; m &= m - 1) {
-    const int lane = std::countr_zero(m);
+  for (const int lane : EachLane{w.mask}) {
     if (site.builtin == "vprintf") {
       give(w, lane, site, print(w, lane, site));
     } else if (site.builtin == "__assertfail") {

@@ -77,7 +77,7 @@ class CompositeObserver : public Observer, public KeepsHistory {
   void faulted(Block& b) override { tell(&Observer::faulted, b); }
   void launch_ends() override { tell(&Observer::launch_ends); }
   bool knows_an_error() const override {
-    return std::any_of(all_.begin(), all_.end(), [](const Observer* o) { return o->knows_an_error(); });
+    return std::ranges::any_of(all_, [](const Observer* o) { return o->knows_an_error(); });
   }
   // The history of the first observer that has one.
   WriteHistory* history() override {
@@ -94,8 +94,7 @@ class CompositeObserver : public Observer, public KeepsHistory {
 
  private:
   void look_after_as_needed() {
-    set_looks_after(
-        std::any_of(all_.begin(), all_.end(), [](const Observer* o) { return o->looks_after(); }));
+    set_looks_after(std::ranges::any_of(all_, [](const Observer* o) { return o->looks_after(); }));
   }
   template <typename... Expected, typename... Given>
   void tell(void (Observer::*event)(Expected...), Given&&... given) {

@@ -34,11 +34,10 @@ void check_still_there(Block& block, const CopyBatch& batch, int lane) {
 // Carries out the copies of `lanes`. `barrier`: the mbarrier to whose phase they belong, or 0.
 void finish(Block& block, CopyBatch& batch, std::uint32_t lanes, std::uint64_t barrier) {
   if (lanes == 0) return;
-  for (std::uint32_t m = lanes; m != 0; m &= m - 1) check_still_there(block, batch, std::countr_zero(m));
+  for (const int lane : EachLane{lanes}) check_still_there(block, batch, lane);
   if (Observer* observer = block.warps[batch.warp].worker->observer; observer != nullptr)
     observer->copies_finished(block, batch, lanes, barrier);
-  for (std::uint32_t m = lanes; m != 0; m &= m - 1) {
-    const int i = std::countr_zero(m);
+  for (const int i : EachLane{lanes}) {
     std::byte* const to = host_address(block, batch.to[i]);
     if (batch.read[i] != 0) std::memcpy(to, host_address(block, batch.from[i]), batch.read[i]);
     if (batch.read[i] < batch.bytes[i]) std::memset(to + batch.read[i], 0, batch.bytes[i] - batch.read[i]);
@@ -54,7 +53,7 @@ void forget_finished(std::vector<CopyBatch>& batches) {
 
 void CopyQueue::clear() {
   pending.clear();
-  std::fill(std::begin(groups), std::end(groups), 0u);
+  std::ranges::fill(groups, 0u);
 }
 
 std::byte* host_address(Block& block, std::uint64_t generic) {
@@ -74,10 +73,9 @@ CopyBatch new_copies(Warp& w, const MicroOp& op) {
 void issue(Warp& w, CopyBatch batch, CopyKind kind) {
   CopyQueue& queue = queue_of(w, kind);
   std::uint32_t counted = 0;  // lanes whose copies an mbarrier counts
-  for (std::uint32_t m = batch.lanes; m != 0; m &= m - 1) {
-    const int i = std::countr_zero(m);
+  for (const int i : EachLane{batch.lanes}) {
     batch.group[i] = queue.groups[i];
-    if (batch.barrier[i] != 0) counted |= m & -m;
+    if (batch.barrier[i] != 0) counted |= 1u << i;
   }
   if (Observer* observer = w.worker->observer; observer != nullptr) observer->copies_issued(w, batch);
   (counted != 0 ? w.block->counted_copies : queue.pending).push_back(batch);
@@ -85,16 +83,15 @@ void issue(Warp& w, CopyBatch batch, CopyKind kind) {
 
 void commit_copies(Warp& w, CopyKind kind) {
   CopyQueue& queue = queue_of(w, kind);
-  for (std::uint32_t m = w.mask; m != 0; m &= m - 1) ++queue.groups[std::countr_zero(m)];
+  for (const int lane : EachLane{w.mask}) ++queue.groups[lane];
 }
 
 void await_copies(Warp& w, CopyKind kind, std::uint32_t left, bool all) {
   CopyQueue& queue = queue_of(w, kind);
   for (CopyBatch& batch : queue.pending) {
     std::uint32_t due = 0;
-    for (std::uint32_t m = batch.lanes & w.mask; m != 0; m &= m - 1) {
-      const int i = std::countr_zero(m);
-      if (all || std::uint64_t{batch.group[i]} + left < queue.groups[i]) due |= m & -m;
+    for (const int i : EachLane{batch.lanes & w.mask}) {
+      if (all || std::uint64_t{batch.group[i]} + left < queue.groups[i]) due |= 1u << i;
     }
     finish(*w.block, batch, due, 0);
     const std::uint64_t now = w.time_of(*w.current);
@@ -111,10 +108,9 @@ void hand_copies_over(Warp& w, int lane, std::uint64_t barrier) {
 void finish_copies_for(Block& block, std::uint64_t barrier) {
   std::vector<CopyBatch>& batches = block.counted_copies;
   for (CopyBatch& batch : batches) {
-    for (std::uint32_t m = batch.lanes; m != 0; m &= m - 1) {
-      const int i = std::countr_zero(m);
+    for (const int i : EachLane{batch.lanes}) {
       if (batch.barrier[i] != barrier) continue;
-      finish(block, batch, m & -m, barrier);
+      finish(block, batch, 1u << i, barrier);
       complete_bytes(block, barrier, batch.bytes[i]);
     }
   }

@@ -4,8 +4,11 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <bit>
 
 #include "base/demangle.hpp"
+#include "sim/machine/source_places.hpp"
+#include "sim/machine/warp.hpp"
 
 namespace course::sim {
 
@@ -189,6 +192,41 @@ std::string describe_address(const Program& program, const Arena& arena, std::ui
              ? fmt::format("{}, element {} of {} (past its end)", title(a), (address - a.base) / bytes, n)
              : fmt::format("{}, {} element(s) before its start", title(a),
                            (a.base - address + bytes - 1) / bytes);
+}
+
+std::string describe_waits(const Block& block, bool running_too) {
+  std::string text;
+  int n_listed = 0;
+  for (const Warp& w : block.warps) {
+    for (const Group& g : w.groups) {
+      if (g.wait == Wait::none && !running_too) continue;
+      if (n_listed++ == 4) return text + "; …";
+      const Program& program = *w.program;
+      const BasicBlock& b = program.blocks[g.block];
+      // A block in which a group waits begins with the op that waits; any other may have no ops.
+      const MicroOp* const op = g.wait == Wait::none ? nullptr : &program.ops[b.first];
+      const std::string place = op == nullptr ? one_line(places_of(program, b.function, b.ptx_index))
+                                              : one_line(places_of(program, *op));
+      const int lanes = std::popcount(g.mask);
+      if (!text.empty()) text += "; ";
+      if (g.wait == Wait::barrier) {
+        const Barrier& barrier = block.barriers[g.barrier];
+        const std::uint32_t expected = barrier.expected != 0 ? barrier.expected : block.live_threads;
+        text +=
+            fmt::format("{} thread(s) of warp {} wait at barrier {}, {}, where {} of {} threads have arrived",
+                        lanes, w.number, g.barrier, place, barrier.arrived, expected);
+      } else if (g.wait == Wait::none) {
+        text += fmt::format("{} thread(s) of warp {} run at {}", lanes, w.number, place);
+      } else {
+        Warp& writable = const_cast<Warp&>(w);
+        const std::uint32_t members = writable.slot<std::uint32_t>(op->src[3])[std::countr_zero(g.mask)];
+        text += fmt::format(
+            "lanes {:#010x} of warp {} wait at {} for lanes {:#010x} of their member mask {:#010x}", g.mask,
+            w.number, place, members & w.live & ~g.mask, members);
+      }
+    }
+  }
+  return text;
 }
 
 }  // namespace course::sim

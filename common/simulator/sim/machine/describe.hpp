@@ -12,6 +12,8 @@
 
 namespace course::sim {
 
+struct Block;
+
 // The object at a generic address: "s_data[17]", "d_in, element 1000 of 1000 (past its end)", "freed memory:
 // …". Elements have the size that the owner gave, otherwise `element_bytes`, unless that is 0.
 // `origins`: the pointers from which the address was computed, if they are known. An address outside all
@@ -33,5 +35,9 @@ std::string describe_thread(const ThreadId& id);
 
 // Indices of thread number `thread` of block number `block`, both counted along x, then y, then z.
 ThreadId thread_of(const LaunchRequest& launch, std::uint64_t block, std::uint64_t thread);
+
+// A description of where the threads of a block wait, and for which threads. `running_too`: also where the
+// others run.
+std::string describe_waits(const Block& block, bool running_too = true);
 
 }  // namespace course::sim

@@ -50,7 +50,7 @@ FlowRule flow_rule(std::string_view key) {
   if (const auto words = kWords.find(key); words != kWords.end()) rule.words = words->second;
   rule.selects = family == "selp" || family == "slct";
   rule.carry_in = family == "addc" || family == "subc" || family == "madc";
-  rule.carry_out = std::find(parts.begin(), parts.end(), "cc") != parts.end();
+  rule.carry_out = std::ranges::find(parts, "cc") != parts.end();
   const bool low = parts.size() == 3 && parts[1] == "lo" && (family == "mul" || family == "mad");
   if (const auto routed = kRoutes.find(family); routed != kRoutes.end()) {
     rule.how = FlowRule::routes;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // How the results of an op depend on the values of its operands: a property of its row in the op table, for
-// the observers that follow values (values.hpp).
+// the observers that follow values (value_tracker.hpp).
 #pragma once
 
 #include <array>

@@ -13,8 +13,8 @@
 #include <set>
 #include <tuple>
 
-#include "sim/grid/calm.hpp"
-#include "sim/machine/machine.hpp"
+#include "sim/grid/calm_schedule.hpp"
+#include "sim/machine/source_places.hpp"
 #include "sim/memory/texture.hpp"
 #include "sim/testing/test_device.hpp"
 

@@ -6,7 +6,6 @@
 #include <cstring>
 
 #include "sim/machine/copies.hpp"
-#include "sim/machine/vain_polls.hpp"
 #include "sim/machine/warp.hpp"
 
 namespace course::sim {
@@ -24,7 +23,7 @@ Mbarrier load(Block& block, std::uint64_t address) {
 void store(Block& block, std::uint64_t address, const Mbarrier& r) {
   const std::uint64_t word = r.word();
   std::memcpy(host_address(block, address), &word, sizeof word);
-  vain_polls() = 0;
+  block.warps.front().worker->vain_polls = 0;
 }
 
 void end_phase(Block& block, std::uint64_t address, Mbarrier& r) {
@@ -40,11 +39,6 @@ void end_phase(Block& block, std::uint64_t address, Mbarrier& r) {
 }
 
 }  // namespace
-
-std::uint32_t& vain_polls() {
-  thread_local std::uint32_t polls = 0;
-  return polls;
-}
 
 Mbarrier Mbarrier::of(std::uint64_t word) {
   Mbarrier r;
@@ -112,7 +106,7 @@ bool has_ended(Warp& w, int lane, std::uint64_t address, std::uint32_t phase, bo
   finish_copies_for(*w.block, address);
   const Mbarrier r = load(*w.block, address);
   const bool ended = by_parity ? (r.phase & 1) != (phase & 1) : r.phase != phase;
-  if (!ended) ++vain_polls();
+  if (!ended) ++w.worker->vain_polls;
   if (ended && w.worker->observer != nullptr) w.worker->observer->mbarrier_passed(w, lane, address);
   return ended;
 }

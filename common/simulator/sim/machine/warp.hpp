@@ -7,6 +7,7 @@
 #pragma once
 
 #include <array>
+#include <bit>
 #include <cstddef>
 #include <cstdint>
 #include <map>
@@ -26,6 +27,28 @@ namespace course::sim {
 
 inline constexpr int kLanes = 32;
 inline constexpr std::uint32_t kAllLanes = ~0u;
+
+// The lanes of a mask, in ascending order: for (const int lane : EachLane{mask}).
+struct EachLane {
+  struct Iterator {
+    std::uint32_t left;
+    int operator*() const { return std::countr_zero(left); }
+    Iterator& operator++() {
+      left &= left - 1;
+      return *this;
+    }
+    bool operator==(const Iterator&) const = default;
+  };
+  std::uint32_t mask;
+  Iterator begin() const { return {mask}; }
+  Iterator end() const { return {0}; }
+};
+
+// Number of lanes in a mask. Checks for the full mask first, because portable code has no popcount
+// instruction.
+inline std::uint32_t count_lanes(std::uint32_t mask) {
+  return mask == kAllLanes ? kLanes : static_cast<std::uint32_t>(std::popcount(mask));
+}
 
 struct Block;
 struct Worker;
@@ -187,8 +210,8 @@ struct alignas(64) Warp {
 // Calls `each(lane)` for `lanes` in the order in which their atomics and stores take effect.
 template <typename Each>
 void for_lanes_in_turn(const Warp& w, std::uint32_t lanes, const Each& each) {
-  for (std::uint32_t m = std::rotr(lanes, static_cast<int>(w.first_lane)); m != 0; m &= m - 1)
-    each(static_cast<int>((static_cast<std::uint32_t>(std::countr_zero(m)) + w.first_lane) % kLanes));
+  for (const int lane : EachLane{std::rotr(lanes, static_cast<int>(w.first_lane))})
+    each(static_cast<int>((static_cast<std::uint32_t>(lane) + w.first_lane) % kLanes));
 }
 
 struct Barrier {
@@ -233,7 +256,7 @@ struct Block {
   Rng dice{0};  // for these pauses; does not depend on the host thread
   std::uint32_t live_threads = 0;
   std::uint64_t start = 0;  // in clocks of the timing model
-  Counters own;             // what add_turn() in tally.hpp has added
+  Counters own;             // what add_turn() in launch_counters.hpp has added
   std::uint32_t n_threads = 0;
 };
 
@@ -307,7 +330,7 @@ class Observer {
 };
 
 class Cache;
-class Signals;
+class SignalTimes;
 
 inline constexpr std::uint64_t kGridWorkspace = 256;  // bytes: the size, then the word that counts arrivals
 
@@ -333,9 +356,11 @@ struct Worker {
   std::vector<std::uint64_t> guarded_off;  // by op: lanes whose guard was false
   std::vector<OpCounters> op_counters;     // by op
   std::uint64_t barriers_completed = 0;
+  // How often a thread has found that the phase of an mbarrier has not ended, since one last changed.
+  std::uint32_t vain_polls = 0;
   // For the timing model.
   Cache* cache = nullptr;
-  Signals* signals = nullptr;  // used if blocks may wait for each other
+  SignalTimes* signals = nullptr;  // used if blocks may wait for each other
   // Lines of a warp for which L1 has room: a power of two. Bytes of a thread.
   std::uint32_t near_lines = Warp::kNearLines;
   std::uint64_t near_bytes = 0;

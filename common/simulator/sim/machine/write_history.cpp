@@ -11,8 +11,7 @@ namespace course::sim {
 void WriteHistory::launch_begins(const Program& program) {
   changes_.clear();
   pending_.clear();
-  keeps_ = std::any_of(program.blocks.begin(), program.blocks.end(),
-                       [](const BasicBlock& b) { return b.cost > b.counted; });
+  keeps_ = std::ranges::any_of(program.blocks, [](const BasicBlock& b) { return b.cost > b.counted; });
 }
 
 std::uint64_t WriteHistory::key(const Block& block, std::uint64_t address) {
@@ -38,15 +37,13 @@ void WriteHistory::before(Warp& w, const MicroOp& op) {
       op.kind == OpKind::atomic && op.src[2] != MicroOp::kNoSlot && op.width <= 8;
   const Addresses a = addresses_of(w, op);
   pending_bytes_ = a.bytes;
-  for (std::uint32_t m = w.mask; m != 0; m &= m - 1) {
-    const int lane = std::countr_zero(m);
+  for (const int lane : EachLane{w.mask}) {
     const std::byte* const memory = memory_at(*w.worker->arena, *w.block, a.at[lane], a.bytes);
     const std::uint64_t old = value_at(memory, a.bytes);
     if (swaps) {  // only the first lane that finds the expected value changes it
       const std::uint64_t wanted =
           op.width == 8 ? w.slot<std::uint64_t>(op.src[1])[lane] : w.slot<std::uint32_t>(op.src[1])[lane];
-      const bool taken =
-          std::any_of(pending_.begin(), pending_.end(), [&](const Pending& p) { return p.memory == memory; });
+      const bool taken = std::ranges::any_of(pending_, [&](const Pending& p) { return p.memory == memory; });
       if (wanted != old || taken) continue;
     }
     pending_.push_back({key(*w.block, a.at[lane]),

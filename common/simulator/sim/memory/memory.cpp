@@ -254,15 +254,12 @@ const Allocation* Arena::find_freed(std::uint64_t address) const {
 
 void Arena::set_others(std::vector<OtherMemory> others) {
   others_ = std::move(others);
-  std::sort(others_.begin(), others_.end(),
-            [](const auto& a, const auto& b) { return a.memory.base < b.memory.base; });
-  shares_ = std::any_of(others_.begin(), others_.end(), [](const auto& one) { return one.refusal.empty(); });
+  std::ranges::sort(others_, [](const auto& a, const auto& b) { return a.memory.base < b.memory.base; });
+  shares_ = std::ranges::any_of(others_, [](const auto& one) { return one.refusal.empty(); });
 }
 
 const OtherMemory* Arena::find_other(std::uint64_t address) const {
-  const auto after =
-      std::upper_bound(others_.begin(), others_.end(), address,
-                       [](std::uint64_t at, const OtherMemory& one) { return at < one.memory.base; });
+  const auto after = std::ranges::upper_bound(others_, address, {}, [](const OtherMemory& one) { return one.memory.base; });
   if (after == others_.begin()) return nullptr;
   const OtherMemory& one = *std::prev(after);
   return address - one.memory.base < one.memory.size ? &one : nullptr;

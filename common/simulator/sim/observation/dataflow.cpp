@@ -7,7 +7,7 @@
 #include <bit>
 #include <new>
 
-#include "sim/machine/machine.hpp"
+#include "sim/machine/control_flow.hpp"
 
 namespace course::sim {
 namespace {
@@ -45,7 +45,7 @@ void Dataflow::host_wrote(std::uint64_t address, std::uint64_t n_bytes) {
   for (std::uint64_t at = (address + 3) / 4 * 4; at + 4 <= address + n_bytes; at += 4) {
     Depth& word = global_[(at - arena_.base()) / 4];
     const auto holds = [&](const Allocation& one) { return at - one.base < one.size; };
-    if (word != 0 && std::none_of(inputs_.begin(), inputs_.end(), holds)) word = 0;
+    if (word != 0 && std::ranges::none_of(inputs_, holds)) word = 0;
   }
 }
 

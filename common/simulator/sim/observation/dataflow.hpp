@@ -20,7 +20,7 @@
 
 #include "sim/machine/access.hpp"
 #include "sim/machine/op_table.hpp"
-#include "sim/machine/values.hpp"
+#include "sim/machine/value_tracker.hpp"
 #include "sim/machine/warp.hpp"
 
 namespace course::sim {

@@ -83,7 +83,7 @@ Observer* Observers::begin(std::uint32_t mode, const Program& program, const Lau
   // A thread that gets an old value polls once more, so counters and traces would depend on the schedule's
   // seed.
   gives_old_values_ = (mode & kRacecheck) != 0 && (mode & (kCounters | kDataflow | kTrace)) == 0 &&
-                      Racecheck::may_get_old_values(program, launch);
+                      race::OldValues::may_occur(program, launch);
   if ((mode & kRacecheck) != 0) racecheck()->give_old_values(gives_old_values_, schedule_seed);
   if ((mode & kAllChecks) != 0) {
     std::vector<KernelChecker*> checkers = checkers_.of(mode);

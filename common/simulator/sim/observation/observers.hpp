@@ -19,7 +19,9 @@ namespace course::sim {
 class ParallelChecks;
 class Dataflow;
 class Initcheck;
+namespace race {
 class Racecheck;
+}
 class Trace;
 struct TraceLog;
 
@@ -60,7 +62,7 @@ class Observers {
   void reset();
 
  private:
-  Racecheck* racecheck() const;  // nullptr if there is none yet
+  race::Racecheck* racecheck() const;  // nullptr if there is none yet
 
   const Arena& arena_;
   std::vector<Finding>& findings_;

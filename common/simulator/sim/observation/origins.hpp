@@ -14,7 +14,7 @@
 #include <utility>
 #include <vector>
 
-#include "sim/machine/values.hpp"
+#include "sim/machine/value_tracker.hpp"
 #include "sim/machine/warp.hpp"
 
 namespace course::sim {

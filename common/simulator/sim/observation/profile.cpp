@@ -3,7 +3,7 @@
 
 #include <map>
 
-#include "sim/machine/machine.hpp"
+#include "sim/machine/source_places.hpp"
 
 namespace course::sim {
 namespace {

@@ -12,7 +12,7 @@
 #include <set>
 #include <string_view>
 
-#include "sim/machine/machine.hpp"
+#include "sim/machine/source_places.hpp"
 
 namespace course::sim {
 namespace {
@@ -169,7 +169,7 @@ void Report::add(Launch launch) {
     return is_same(one.grid, launch.grid) && is_same(one.block, launch.block) &&
            one.shared == launch.shared && one.registers == launch.registers && one.kernel == launch.kernel;
   };
-  const auto known = std::find_if(launches.begin(), launches.end(), alike);
+  const auto known = std::ranges::find_if(launches, alike);
   if (known == launches.end()) {
     ++launches_left_out;
     return;
@@ -184,8 +184,7 @@ namespace {
 std::vector<const Finding*> most_telling_first(const std::vector<Finding>& findings) {
   std::vector<const Finding*> order;
   for (const Finding& f : findings) order.push_back(&f);
-  std::stable_sort(order.begin(), order.end(),
-                   [](const Finding* a, const Finding* b) { return rank(*a) < rank(*b); });
+  std::ranges::stable_sort(order, [](const Finding* a, const Finding* b) { return rank(*a) < rank(*b); });
   return order;
 }
 
@@ -294,8 +293,7 @@ std::vector<std::string> lines_of(const std::set<std::pair<std::string, std::uin
 
 FindingsText to_text(const std::vector<Finding>& findings) {
   FindingsText all;
-  const auto failed =
-      std::find_if(findings.begin(), findings.end(), [](const Finding& f) { return f.kind == "api-error"; });
+  const auto failed = std::ranges::find_if(findings, [](const Finding& f) { return f.kind == "api-error"; });
   std::vector<const Finding*> order = most_telling_first(findings);
   std::erase_if(order, [](const Finding* f) { return f->kind == kConsequence; });
   for (auto it = order.begin(); it != order.end(); ++it) {

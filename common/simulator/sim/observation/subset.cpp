@@ -19,8 +19,8 @@
 #include "sim/checkers/synccheck.hpp"
 #include "sim/decode/complete.hpp"
 #include "sim/grid/block_start.hpp"
-#include "sim/grid/tally.hpp"
-#include "sim/machine/machine.hpp"
+#include "sim/grid/launch_counters.hpp"
+#include "sim/machine/source_places.hpp"
 #include "sim/timing/pace.hpp"
 
 namespace course::sim {
@@ -248,7 +248,7 @@ std::vector<std::string> unchecked_of(const Program& program, const LaunchReques
   if (const std::string who = checks(gaps_of(program, launch)); !who.empty())
     found.push_back(
         fmt::format("{}: {}", launch.cluster.count() > 1 ? "with clusters" : "that overlap", who));
-  if ((launch.cooperative || !interleaved) && !Racecheck::changes_of(program).empty())
+  if ((launch.cooperative || !interleaved) && !race::changes_of(program).empty())
     found.emplace_back(interleaved ? "in cooperative mode: lost updates between blocks"
                                    : "with counters: lost updates");
   if (std::ranges::any_of(program.calls, [](const CallSite& site) { return is_child_launch(site.builtin); }))

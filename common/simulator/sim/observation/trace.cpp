@@ -9,8 +9,8 @@
 #include <utility>
 
 #include "sim/machine/describe.hpp"
-#include "sim/machine/machine.hpp"
 #include "sim/machine/op_table.hpp"
+#include "sim/machine/source_places.hpp"
 
 namespace course::sim {
 
@@ -73,10 +73,9 @@ void Trace::add(TraceRow row) {
     if (row.block == TraceRow::kWholeGrid)
       std::move(ended_.begin(), ended_.end(), std::back_inserter(row.accesses));
     if (row.block == TraceRow::kWholeGrid) ended_.clear();
-    std::stable_sort(row.accesses.begin(), row.accesses.end(),
-                     [](const TraceAccess& a, const TraceAccess& b) {
-                       return std::tie(a.block, a.warp) < std::tie(b.block, b.warp);
-                     });
+    std::ranges::stable_sort(row.accesses, [](const TraceAccess& a, const TraceAccess& b) {
+      return std::tie(a.block, a.warp) < std::tie(b.block, b.warp);
+    });
   }
   log_.rows.push_back(std::move(row));
 }
@@ -276,8 +275,8 @@ void Trace::note(Warp& w, const MicroOp& op) {
   constexpr std::size_t kMaxAccesses = 512;  // of a step
   auto& accesses = blocks_[w.block].accesses;
   const std::uint32_t line = position_of(op).line;
-  const auto known = std::find_if(accesses.begin(), accesses.end(),
-                                  [&](const TraceAccess& a) { return a.warp == w.number && a.line == line; });
+  const auto known = std::ranges::find_if(
+      accesses, [&](const TraceAccess& a) { return a.warp == w.number && a.line == line; });
   if (known == accesses.end() && accesses.size() >= kMaxAccesses) return;
   TraceAccess& a =
       known != accesses.end() ? *known : accesses.emplace_back(TraceAccess{w.block->linear, w.number, line});

@@ -200,8 +200,7 @@ void run_convert(Warp& w, const MicroOp& op) {
   const Conversion c = Conversion::from_packed(op.imm);
   const From* in = w.slot<From>(op.src[0]);
   To* out = w.slot<To>(op.dst[0]);
-  for (u32 m = w.mask; m != 0; m &= m - 1) {
-    const int i = std::countr_zero(m);
+  for (const int i : EachLane{w.mask}) {
     out[i] = static_cast<To>(convert(in[i], c));
   }
 }
@@ -213,8 +212,7 @@ void run_pack_two(Warp& w, const MicroOp& op) {
   const u32* low = w.slot<u32>(op.src[1]);
   u32* out = w.slot<u32>(op.dst[0]);
   const int bits = kFormats[c.to].bits;
-  for (u32 m = w.mask; m != 0; m &= m - 1) {
-    const int i = std::countr_zero(m);
+  for (const int i : EachLane{w.mask}) {
     out[i] = static_cast<u32>(convert(high[i], c)) << bits | static_cast<u32>(convert(low[i], c));
   }
 }
@@ -225,8 +223,7 @@ void run_two(Warp& w, const MicroOp& op) {
   const u32* in = w.slot<u32>(op.src[0]);
   u32* out = w.slot<u32>(op.dst[0]);
   const int from = kFormats[c.from].bits, to = kFormats[c.to].bits;
-  for (u32 m = w.mask; m != 0; m &= m - 1) {
-    const int i = std::countr_zero(m);
+  for (const int i : EachLane{w.mask}) {
     out[i] = static_cast<u32>(convert(in[i] >> from, c)) << to | static_cast<u32>(convert(in[i], c));
   }
 }

@@ -23,9 +23,8 @@ u64 check_side(Warp& w, const MicroOp& op, const u64* generic, u32 lanes, u64 by
   w.set_mask(lanes);
   Lanes a;
   u32 elsewhere = 0;
-  for (u32 m = lanes; m != 0; m &= m - 1) {
-    const int i = std::countr_zero(m);
-    if ((place_of(generic[i]) == Place::shared) != in_shared) elsewhere |= m & -m;
+  for (const int i : EachLane{lanes}) {
+    if ((place_of(generic[i]) == Place::shared) != in_shared) elsewhere |= 1u << i;
   }
   if (elsewhere != 0)
     throw DeviceFault(Fault::illegal_address,
@@ -60,8 +59,7 @@ void copy_small(Warp& w, const MicroOp& op) {
   CopyBatch batch = new_copies(w, op);
   u32 full = 0;
   u64 read = 0;
-  for (u32 m = w.mask; m != 0; m &= m - 1) {
-    const int i = std::countr_zero(m);
+  for (const int i : EachLane{w.mask}) {
     batch.to[i] = to[i];
     batch.from[i] = from[i];
     batch.bytes[i] = op.width;
@@ -69,7 +67,7 @@ void copy_small(Warp& w, const MicroOp& op) {
         op.src[2] == MicroOp::kNoSlot ? op.width : std::min<u32>(w.slot<u32>(op.src[2])[i], op.width);
     batch.barrier[i] = 0;
     read += batch.read[i];
-    if (batch.read[i] == op.width) full |= m & -m;
+    if (batch.read[i] == op.width) full |= 1u << i;
   }
   check_side(w, op, to, w.mask, op.width, true);
   batch.ready = check_side(w, op, from, full, op.width, false);
@@ -103,8 +101,7 @@ void prefetch(Warp& w, const MicroOp& op) {
   if (op.imm == 2) read.order = kRelaxed;  // not through L1
   u64 lines[kLanes];                       // lanes with the same sector make one request
   int n = 0;
-  for (u32 m = w.mask; m != 0; m &= m - 1) {
-    const int i = std::countr_zero(m);
+  for (const int i : EachLane{w.mask}) {
     const u64 bytes = op.src[1] == MicroOp::kNoSlot ? 1 : w.slot<u32>(op.src[1])[i];
     if (bytes == 0 || place_of(from[i]) != Place::global || !within(*w.worker, op, from[i], from[i] + bytes))
       continue;
@@ -148,15 +145,14 @@ void copy_bulk(Warp& w, const MicroOp& op) {
   const u64* barrier = op.src[3] == MicroOp::kNoSlot ? nullptr : w.slot<u64>(op.src[3]);
   CopyBatch batch = new_copies(w, op);
   u64 copied = 0;
-  for (u32 m = w.mask; m != 0; m &= m - 1) {
-    const int i = std::countr_zero(m);
+  for (const int i : EachLane{w.mask}) {
     if (bytes[i] % 16 != 0)
       throw DeviceFault(Fault::illegal_instruction,
                         fmt::format("cp.async.bulk of {} bytes: the size must be a multiple of 16", bytes[i]),
-                        m & -m);
+                        1u << i);
     // A copy of no bytes does not check its addresses and does not change its mbarrier.
     if (bytes[i] == 0) {
-      batch.lanes &= ~(m & -m);
+      batch.lanes &= ~(1u << i);
       continue;
     }
     batch.ready = std::max({batch.ready, check_bulk(w, op, i, to[i], bytes[i], OpKind::store),

@@ -3,7 +3,7 @@
 // there are any; shared memory is used by one host thread only. The lanes of a warp execute one after the
 // other, starting with Warp::first_lane. Compiled once per instruction set of the host.
 // Source: NVIDIA, "PTX ISA", version 9.0, sections 9.7.13.5 (atom) and 9.7.13.7 (red).
-#include "sim/grid/waiting.hpp"
+#include "sim/grid/signal_waits.hpp"
 #include "sim/ops/memory.hpp"
 #include "sim/ops/narrow.hpp"
 
@@ -116,6 +116,25 @@ inline T fetch(u64 address, T b, T c, bool alone) {
   return *std::max_element(same, same + kLanes);
 }
 
+// Adds the warp's global atomics to the worker's HotSpots.
+[[gnu::noinline]] void count_hot_spots(Warp& w, const Lanes& a, bool combined) {
+  u64 sorted[kLanes];
+  int n = 0;
+  for (u32 m = w.mask; m != 0; m &= m - 1) sorted[n++] = a.at[std::countr_zero(m)];
+  std::sort(sorted, sorted + n);
+  for (int k = 0; k < n;) {
+    // One sector: different words are handled at the same time, lanes on the same word one after the other.
+    const u64 sector = sorted[k] / 32;
+    u64 most = 0, run = 0;
+    for (const int first = k; k < n && sorted[k] / 32 == sector; ++k) {
+      run = k > first && sorted[k] == sorted[k - 1] ? run + 1 : 1;
+      most = combined ? 1 : std::max(most, run);
+    }
+    w.worker->hot_spots.add(sector * 32 / HotSpots::kChunkBytes, 4 * most + 1);
+    w.worker->atomic_passes += 1;
+  }
+}
+
 template <Place P>
 void count_atomic(Warp& w, const MicroOp& op, const Lanes& a) {
   Worker& worker = *w.worker;
@@ -127,7 +146,7 @@ void count_atomic(Warp& w, const MicroOp& op, const Lanes& a) {
     if (op.dst[0] != MicroOp::kNoSlot)
       w.time += static_cast<u64>(static_cast<double>(most) * worker.shared_atomic_clocks);
   } else if constexpr (P == Place::global) {
-    count_hot_spots(w, a.at, combined);
+    count_hot_spots(w, a, combined);
     if (op.dst[0] != MicroOp::kNoSlot) w.stall = std::max(w.stall, worker.fetch_stall);
   }
 }

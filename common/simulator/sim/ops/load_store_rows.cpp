@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // The rows of loads and stores: one for each memory space, element and vector length. Compiled once per
 // instruction set of the host.
-#include "sim/grid/waiting.hpp"
+#include "sim/grid/signal_waits.hpp"
 #include "sim/ops/memory.hpp"
 
 namespace course::sim::SIM_ISA {
@@ -24,8 +24,7 @@ void load(Warp& w, const MicroOp& op) {
       } else if (w.mask == kAllLanes) {
         SIM_FOR_LANES(i) out[i] = static_cast<Stored<T>>(static_cast<Wide>(at<const T>(from.at[i])[k]));
       } else {
-        for (u32 m = w.mask; m != 0; m &= m - 1) {
-          const int i = std::countr_zero(m);
+        for (const int i : EachLane{w.mask}) {
           out[i] = static_cast<Stored<T>>(static_cast<Wide>(at<const T>(from.at[i])[k]));
         }
       }

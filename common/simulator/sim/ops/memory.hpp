@@ -11,9 +11,8 @@
 #include <limits>
 #include <utility>
 
-#include "sim/grid/waiting.hpp"
+#include "sim/grid/signal_waits.hpp"
 #include "sim/machine/describe.hpp"
-#include "sim/machine/machine.hpp"
 #include "sim/memory/cache.hpp"
 #include "sim/ops/rows.hpp"
 

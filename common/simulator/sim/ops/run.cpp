@@ -8,7 +8,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "sim/machine/machine.hpp"
+#include "sim/machine/control_flow.hpp"
 #include "sim/ops/rows.hpp"
 
 namespace course::sim::SIM_ISA {
@@ -179,7 +179,7 @@ void leave_block(Warp& w, std::size_t k, u32 number, const BasicBlock& b) {
       }
       break;
     }
-    default: leave_by_machine(w, k, b); break;  // calls, returns, exits, jump tables: machine.cpp
+    default: leave_by_machine(w, k, b); break;  // calls, returns, exits, jump tables: control_flow.cpp
   }
 }
 

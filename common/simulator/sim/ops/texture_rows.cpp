@@ -270,8 +270,7 @@ template <bool kStores>
 void surface(Warp& w, const MicroOp& op) {
   const TextureForm form = TextureForm::from_packed(op.imm);
   Touched touched;
-  for (u32 m = w.mask; m != 0; m &= m - 1) {
-    const int lane = std::countr_zero(m);
+  for (const int lane : EachLane{w.mask}) {
     const u64 place = surface_place(w, op, form, lane);
     if (place != 0) touched.add(lane, place);
     for (u32 k = 0; k < form.count; ++k) {

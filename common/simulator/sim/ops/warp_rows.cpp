@@ -57,8 +57,7 @@ void shuffle(Warp& w, const MicroOp& op) {
 template <typename Each>
 inline void for_members(Warp& w, const MicroOp& op, const Each& each) {
   const u32* members = w.slot<u32>(op.src[kMembers]);
-  for (u32 m = w.mask; m != 0; m &= m - 1) {
-    const int i = std::countr_zero(m);
+  for (const int i : EachLane{w.mask}) {
     each(i, members[i] & w.mask);
   }
 }

@@ -5,7 +5,7 @@
 #include <array>
 #include <cmath>
 
-#include "sim/grid/tally.hpp"
+#include "sim/grid/launch_counters.hpp"
 #include "sim/timing/bounds.hpp"
 
 namespace course::sim {
@@ -62,7 +62,7 @@ Modelled model_time(const DevicePreset& preset, const LaunchRequest& launch, con
   // Warps of a block may share what they load, but each sector that memory has sent came to some block.
   parts[1].us = std::max(parts[1].us, std::min(block[3], from_memory / t.near_sectors_per_clock) / clocks);
   const auto less = [](const Part& a, const Part& b) { return a.us < b.us; };
-  const Part& most = *std::max_element(parts.begin(), parts.end(), less);
+  const Part& most = *std::ranges::max_element(parts, less);
   double sum = 0;
   for (const Part& p : parts) sum += most.us > 0 ? std::pow(p.us / most.us, t.blend) : 0;
   // A kernel whose data are in memory begins with a wait that overlaps with nothing.

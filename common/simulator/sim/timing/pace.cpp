@@ -12,7 +12,7 @@ namespace {
 using Kind = InstructionKind;
 
 bool one_of(std::string_view word, std::initializer_list<std::string_view> list) {
-  return std::find(list.begin(), list.end(), word) != list.end();
+  return std::ranges::find(list, word) != list.end();
 }
 
 bool is_floating(ptx::Type t) {
@@ -190,7 +190,7 @@ InstructionKind kind_of(const ptx::Instruction& i) {
            : is_floating(type) && length_of(i) > 1 ? Kind::floating
                                                    : Kind::special;
   if (o == "cvt") {
-    const bool converts = std::any_of(i.types.begin(), i.types.end(), is_floating);
+    const bool converts = std::ranges::any_of(i.types, is_floating);
     return converts ? Kind::special : Kind::light;
   }
   if (is_floating(type)) return bits == 64 ? Kind::doubles : o == "div" ? Kind::divide : Kind::floating;

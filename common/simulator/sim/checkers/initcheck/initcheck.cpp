@@ -12,7 +12,7 @@
 
 #include "sim/checkers/library_kernels.hpp"
 #include "sim/machine/describe.hpp"
-#include "sim/machine/machine.hpp"
+#include "sim/machine/source_places.hpp"
 
 namespace course::sim {
 namespace {
@@ -172,7 +172,7 @@ void Initcheck::launch_begins(const Program& program, const LaunchRequest& launc
   for (std::size_t f = 0; f < program.functions.size(); ++f) {
     const ProgramFunction& function = program.functions[f];
     const auto is_one_of = [](const std::vector<std::uint32_t>& slots, std::uint32_t slot) {
-      return std::find(slots.begin(), slots.end(), slot) != slots.end();
+      return std::ranges::find(slots, slot) != slots.end();
     };
     for (const std::uint32_t slot : function.unset_slots)
       unset_[f].push_back(
@@ -207,7 +207,7 @@ void Initcheck::block_begins(Block& block) {
   slot->next_look = kFirstLook;
   slot->local.resize(block.warps.size());
   if (!slot->has_local) return;
-  for (auto& lanes : slot->local) std::fill(lanes.begin(), lanes.end(), 0);
+  for (auto& lanes : slot->local) std::ranges::fill(lanes, 0);
   slot->has_local = false;
 }
 
@@ -236,8 +236,7 @@ void Initcheck::local_moved(Warp& w, int lane, std::uint32_t offset, std::uint32
 
 // The source of a copy must have been written. The destination counts as written when the copy is done.
 void Initcheck::copies_issued(Warp& w, const CopyBatch& batch) {
-  for (std::uint32_t m = batch.lanes; m != 0; m &= m - 1) {
-    const int i = std::countr_zero(m);
+  for (const int i : EachLane{batch.lanes}) {
     if (batch.read[i] == 0) continue;
     const Place place = place_of(batch.from[i]);
     const Shadow shadow = shadow_of(w, place);
@@ -250,8 +249,7 @@ void Initcheck::copies_issued(Warp& w, const CopyBatch& batch) {
 
 void Initcheck::copies_finished(Block& block, const CopyBatch& batch, std::uint32_t lanes,
                                 std::uint64_t /*barrier*/) {
-  for (std::uint32_t m = lanes; m != 0; m &= m - 1) {
-    const int i = std::countr_zero(m);
+  for (const int i : EachLane{lanes}) {
     const Shadow shadow = shadow_of(block.warps[batch.warp], place_of(batch.to[i]));
     const std::uint64_t to = batch.to[i] - shadow.base;
     set(shadow.bits, to, batch.bytes[i]);
@@ -285,8 +283,7 @@ bool Initcheck::find_whole(BlockState& block, const Shadow& shadow) {
 void Initcheck::stores_padding(Warp& w, const MicroOp& op, const LaneAccess& a) {
   padded_ = 0;
   const auto padding = std::exchange(padding_, {});
-  for (std::uint32_t m = a.mask; m != 0; m &= m - 1) {
-    const int i = std::countr_zero(m);
+  for (const int i : EachLane{a.mask}) {
     const Place place = place_of(a.at(i));
     lane(w, op, a, i, place, padding[static_cast<std::size_t>(i)]);
     if (place == Place::shared) blocks_[w.block->storage]->shared_whole = false;
@@ -313,8 +310,7 @@ void Initcheck::access(Warp& w, const MicroOp& op, const LaneAccess& a) {
     if (only_writes(op)) return set(shadow.bits, first, n);
     if (all_set(shadow.bits, first, n)) return;
   }
-  for (std::uint32_t m = a.mask; m != 0; m &= m - 1) {
-    const int i = std::countr_zero(m);
+  for (const int i : EachLane{a.mask}) {
     lane(w, op, a, i, place_of(a.at(i)));
   }
 }
@@ -325,8 +321,7 @@ void Initcheck::each_lane(Warp& w, const MicroOp& op, const LaneAccess& a, const
   const std::uint64_t bits = (std::uint64_t{1} << a.bytes) - 1, last = shadow.size - a.bytes;
   if (shadow.size < a.bytes) return;  // a fault follows
   const bool reads = !only_writes(op), writes = op.kind != OpKind::load;
-  for (std::uint32_t m = a.mask; m != 0; m &= m - 1) {
-    const int i = std::countr_zero(m);
+  for (const int i : EachLane{a.mask}) {
     const std::uint64_t first = a.at(i) - shadow.base;
     if (first > last || (first & (a.bytes - 1)) != 0) continue;  // a fault follows
     const std::uint64_t word = __atomic_load_n(shadow.bits + first / 64, __ATOMIC_RELAXED);

@@ -26,7 +26,7 @@
 #include "sim/finding.hpp"
 #include "sim/machine/gap.hpp"
 #include "sim/machine/op_table.hpp"
-#include "sim/machine/values.hpp"
+#include "sim/machine/value_tracker.hpp"
 #include "sim/machine/warp.hpp"
 #include "sim/memory/memory.hpp"
 

@@ -15,7 +15,7 @@
 
 #include "sim/checkers/racecheck/racecheck.hpp"
 
-namespace course::sim {
+namespace course::sim::race {
 
 // Checks and records the words that lane `lane` of a copy reads or writes.
 void Racecheck::touch(CurrentAccess& h, int lane, std::uint64_t address, std::uint32_t n_bytes, bool writes) {
@@ -25,7 +25,7 @@ void Racecheck::touch(CurrentAccess& h, int lane, std::uint64_t address, std::ui
   const std::uint64_t first = address - h.shadow.base;
   if (first >= h.shadow.bytes || first + n_bytes > h.shadow.bytes) return;
   if (!h.shadow.shared) {
-    if (gives_old_values_ && writes) forget_unseen(address, n_bytes);
+    if (writes) old_values_.forget(address, n_bytes);
     const Cell marker = (next() - 1) << kLaneBits | kLaneMask;
     for (std::uint64_t line = first / kLineBytes; line <= (first + n_bytes - 1) / kLineBytes; ++line)
       open_line(h, line, marker);
@@ -43,9 +43,8 @@ void Racecheck::fly(Block& block, Flight& flight) {
   LaneAccess a;
   a.mask = flight.lanes;
   a.bytes = 4;
-  CurrentAccess h{w, *batch.op, b, b.warps[batch.warp], a, {}, flight.id, false, false, false};
-  for (std::uint32_t m = flight.lanes; m != 0; m &= m - 1) {
-    const int i = std::countr_zero(m);
+  CurrentAccess h{w, *batch.op, b, b.warps[batch.warp], a, records_, {}, flight.id, false, false, false};
+  for (const int i : EachLane{flight.lanes}) {
     if (batch.read[i] != 0) touch(h, i, batch.from[i], batch.read[i], false);
     touch(h, i, batch.to[i], batch.bytes[i], true);
   }
@@ -60,8 +59,8 @@ void Racecheck::copies_issued(Warp& w, const CopyBatch& batch) {
 void Racecheck::copies_finished(Block& block, const CopyBatch& batch, std::uint32_t lanes,
                                 std::uint64_t barrier) {
   BlockState& b = state(block);
-  const auto flight = std::find_if(b.flights.begin(), b.flights.end(),
-                                   [&](const Flight& f) { return f.batch.serial == batch.serial; });
+  const auto flight =
+      std::ranges::find_if(b.flights, [&](const Flight& f) { return f.batch.serial == batch.serial; });
   if (flight == b.flights.end()) return;
   flight->lanes &= ~lanes;
   Record& r = records_[flight->id];
@@ -70,7 +69,7 @@ void Racecheck::copies_finished(Block& block, const CopyBatch& batch, std::uint3
     if (r.lanes == 0) r.warp = author(r);
   } else {
     r.warp |= kByBarrier;
-    BlockNews news;
+    BlockClock news;
     news.add({batch.warp | kByBarrier, lanes, flight->id + 1});
     b.gates[barrier].current.add(b.number, news);
   }
@@ -91,21 +90,21 @@ void Racecheck::mbarrier_arrived(Warp& w, int lane, std::uint64_t address) {
   BlockState& b = state(*w.block);
   WarpState& ws = b.warps[w.number];
   const Publication now{next(), ws.bound, b.bound, ws.of(lane).known};
-  add_publication(b.gates[address].current, now, b.number, w.number, 1u << lane);
+  now.add_to(b.gates[address].current, b.number, w.number, 1u << lane);
   ws.fresh = next();
 }
 
 void Racecheck::mbarrier_ended(Block& block, std::uint64_t address) {
   Gate& gate = state(block).gates[address];
   gate.done.join(gate.current);
-  gate.current = Clock{};
+  gate.current = VectorClock{};
 }
 
 void Racecheck::mbarrier_passed(Warp& w, int lane, std::uint64_t address) {
   BlockState& b = state(*w.block);
   const auto gate = b.gates.find(address);
   if (gate == b.gates.end() || gate->second.done.empty()) return;
-  clocks_of(w, b.warps[w.number], lane).known.join(gate->second.done);
+  b.clocks_of(w, lane).known.join(gate->second.done);
 }
 
-}  // namespace course::sim
+}  // namespace course::sim::race

@@ -8,15 +8,17 @@
 #include <map>
 #include <set>
 
-#include "sim/checkers/racecheck/clock.hpp"
-#include "sim/machine/provenance.hpp"
+#include "sim/checkers/racecheck/vector_clock.hpp"
+#include "sim/machine/atomic_patterns.hpp"
 
 namespace course::sim::race {
 
 class Locks {
  public:
   struct Thread {
-    std::uint32_t block = 0, number = 0;  // number: in the block
+    Thread(std::uint32_t of_block, std::uint32_t warp, int lane)
+        : block(of_block), number(warp * 32 + static_cast<std::uint32_t>(lane)) {}
+    std::uint32_t block, number;  // number: in the block
     auto operator<=>(const Thread&) const = default;
   };
   struct Word {

@@ -22,69 +22,36 @@
 #include "sim/checkers/racecheck/racecheck.hpp"
 #include "sim/machine/access.hpp"
 #include "sim/machine/describe.hpp"
-#include "sim/machine/machine.hpp"
+#include "sim/machine/source_places.hpp"
 
-namespace course::sim {
-namespace {
-
-// Whether the stored value is computed from the loaded one, not only chosen with its help. Follows registers.
-bool is_computed(const ptx::Function& f, const MicroOp& load, const MicroOp& store) {
-  constexpr std::string_view kChoose[] = {"setp", "selp", "min", "max", "and", "or", "ld", "atom"};
-  std::set<std::int32_t> from{f.instructions[load.ptx_index].operands[0].index};
-  const auto follows = [&](const ptx::Operand& o) {
-    return o.kind == ptx::Operand::Kind::reg && from.contains(o.index);
-  };
-  for (std::size_t n = 0; std::exchange(n, from.size()) != from.size();)
-    for (const ptx::Instruction& i : f.instructions)
-      if (std::ranges::find(kChoose, i.opcode) == std::end(kChoose) &&
-          std::ranges::any_of(i.operands, follows))
-        from.insert(i.operands[0].index);
-  return follows(f.instructions[store.ptx_index].operands[1]);
-}
-
-}  // namespace
-
-Racecheck::Changes Racecheck::changes_of(const Program& program) {
-  Changes changes;
-  for (const BasicBlock& b : program.blocks)
-    for (std::uint32_t k = b.only_polling ? b.last : b.first; k < b.last; ++k) {
-      const MicroOp& load = program.ops[k];
-      if (load.kind != OpKind::load || !is_strong(load) || load.count != 1 || load.width > 8) continue;
-      for (const MicroOp& store : program.ops)
-        if (store.width == load.width && is_strong(store) && comes_back_to(program, load, store))
-          changes[{load.index, store.index}] =
-              is_computed(*program.functions[load.function].source, load, store);
-    }
-  return changes;
-}
+namespace course::sim::race {
 
 // Must be called when memory contains the value that the load returns.
 void Racecheck::note_loaded(CurrentAccess& h, std::uint32_t lanes) {
   const auto change = changes_.lower_bound({h.op.index, 0});
   if (change == changes_.end() || change->first.first != h.op.index) return;
   if (h.ws.loaded.size() >= 4096) h.ws.loaded.clear();  // a limit
-  for (std::uint32_t m = lanes; m != 0; m &= m - 1) {
-    const std::uint64_t address = h.a.at(std::countr_zero(m));
-    h.ws.loaded[{address, m & -m}] = {
+  for (const int lane : EachLane{lanes}) {
+    const std::uint64_t address = h.a.at(lane);
+    h.ws.loaded[{address, 1u << lane}] = {
         value_at(memory_at(arena_, *h.w.block, address, h.op.width), h.op.width), h.op.index};
   }
 }
 
 // Must be called before the write is recorded.
 void Racecheck::check_changes(CurrentAccess& h, std::uint32_t lanes) {
-  for (std::uint32_t m = h.ws.loaded.empty() ? 0 : lanes; m != 0; m &= m - 1) {
-    const int lane = std::countr_zero(m);
+  for (const int lane : EachLane{h.ws.loaded.empty() ? 0 : lanes}) {
     const std::uint64_t address = h.a.at(lane), offset = address - h.shadow.base;
-    const auto known = h.ws.loaded.extract({address, m & -m});
+    const auto known = h.ws.loaded.extract({address, 1u << lane});
     const auto change = known.empty() ? changes_.end() : changes_.find({known.mapped().second, h.op.index});
-    if (change == changes_.end() || !is_inside(h, offset)) continue;
+    if (change == changes_.end() || !h.is_inside(offset)) continue;
     const std::uint64_t before = known.mapped().first;
-    const std::uint64_t fresh = stored(h.w, h.op, lane, 0),
+    const std::uint64_t fresh = h.stored(lane, 0),
                         there = value_at(memory_at(arena_, *h.w.block, address, h.op.width), h.op.width);
     if (there == before || (!change->second && (there == fresh || fresh == before))) continue;
-    if (!h.shadow.shared) open_lines(h, m & -m);
+    if (!h.shadow.shared) open_lines(h, 1u << lane);
     Cell last = h.shadow.written[offset / 4];
-    if (is_bytes(h, last)) last = byte_cells(h, offset / 4)[offset % 4];
+    if (h.is_bytes(last)) last = bytes_of(h, offset / 4)[offset % 4];
     RecordId id = last >> kLaneBits;
     if (id < h.shadow.bound) continue;
     if (record(id).kind == Record::readers) {
@@ -92,16 +59,17 @@ void Racecheck::check_changes(CurrentAccess& h, std::uint32_t lanes) {
       id = records_.readers(record(id)).back().record;
     }
     // A swap may have failed, and so have changed nothing.
-    if (!ordered(h, id, last & kLaneMask, lane) && !locks_.is_swap(record(id).what))
-      report_lost(h, lane, program_->ops[change->first.first], record(id), last & kLaneMask,
+    if (!h.is_after(id, last & kLaneMask, lane) && !sync_.locks().is_swap(record(id).op))
+      report_lost(h, lane, program_->ops[change->first.first], id, last & kLaneMask,
                   change->second && there != fresh);
   }
 }
 
-void Racecheck::report_lost(const CurrentAccess& h, int lane, const MicroOp& load, const Record& r,
+void Racecheck::report_lost(const CurrentAccess& h, int lane, const MicroOp& load, RecordId id,
                             std::uint32_t other_lane, bool is_certain) {
-  if (counts_again(pair_of(is_certain ? Hazard::lost : Hazard::maybe_lost, h.op.index, r.what))) return;
-  Finding f = finding_of(side_of(h, lane), side_of(r, other_lane), h.a.at(lane), h.op.width);
+  const std::uint32_t write = record(id).op;
+  if (found_.again(is_certain ? Hazard::lost : Hazard::maybe_lost, h.op.index, write) != nullptr) return;
+  Finding f = finding_of(side_of(h, lane), side_of(id, other_lane), h.a.at(lane), h.op.width);
   f.severity = is_certain ? Severity::error : Severity::hint;
   f.kind = "lost-update";
   f.message = fmt::format(
@@ -110,7 +78,7 @@ void Racecheck::report_lost(const CurrentAccess& h, int lane, const MicroOp& loa
       describe_thread(f.thread), f.object, one_line(places_of(*program_, load)), one_line(f.where),
       describe_thread(f.other_thread), one_line(f.other_where),
       is_certain ? "" : ". (No harm if it checks the word again later, or if all write the same value.)");
-  known_.push_back({std::move(f), h.op.index, r.what});
+  found_.add({std::move(f), h.op.index, write});
 }
 
-}  // namespace course::sim
+}  // namespace course::sim::race

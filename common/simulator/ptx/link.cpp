@@ -56,8 +56,8 @@ class Linker {
       if (!is_private(symbol)) names_.insert(symbol.name);
     };
     for (const Module& module : modules) {
-      std::ranges::for_each(module.variables, note);
-      std::ranges::for_each(module.functions, note);
+      std::for_each(module.variables.begin(), module.variables.end(), note);
+      std::for_each(module.functions.begin(), module.functions.end(), note);
     }
   }
 
@@ -109,8 +109,8 @@ class Linker {
       names_.insert(name);
       renamed[std::exchange(symbol.name, name)] = name;
     };
-    std::ranges::for_each(module.variables, rename);
-    std::ranges::for_each(module.functions, rename);
+    std::for_each(module.variables.begin(), module.variables.end(), rename);
+    std::for_each(module.functions.begin(), module.functions.end(), rename);
     return renamed;
   }
 

@@ -259,7 +259,9 @@ void Arena::set_others(std::vector<OtherMemory> others) {
 }
 
 const OtherMemory* Arena::find_other(std::uint64_t address) const {
-  const auto after = std::ranges::upper_bound(others_, address, {}, [](const OtherMemory& one) { return one.memory.base; });
+  const auto after =
+      std::upper_bound(others_.begin(), others_.end(), address,
+                       [](std::uint64_t at, const OtherMemory& one) { return at < one.memory.base; });
   if (after == others_.begin()) return nullptr;
   const OtherMemory& one = *std::prev(after);
   return address - one.memory.base < one.memory.size ? &one : nullptr;

@@ -2,22 +2,21 @@
 // The trusted side of the radix sort lab: its cases, their inputs, and the right answers. Never linked into a
 // runner.
 // Reading order: the tables list what is tried and why, fill() makes the keys, check() decides what is
-// accepted: every output is exact, bit by bit. suspects.hpp lists the mistakes that may explain a wrong one.
+// accepted: every output is exact, bit by bit. causes.hpp explains wrong outputs, wrong_stores.hpp the first
+// wrong store on the way to them.
 
 #include <cmath>
-#include <cstring>
 #include <optional>
 
 #include "base/rng.hpp"
 #include "lab/compare.hpp"
 #include "lab/diagnosis.hpp"
 #include "lab/items.hpp"
-#include "lab/poison.hpp"
 #include "radix_sort/baseline.hpp"
+#include "radix_sort/causes.hpp"
 #include "radix_sort/lab.hpp"
 #include "radix_sort/points.hpp"
-#include "radix_sort/stores.hpp"
-#include "radix_sort/suspects.hpp"
+#include "radix_sort/wrong_stores.hpp"
 
 namespace course::radix_sort {
 namespace {
@@ -35,6 +34,13 @@ bool has_values(const Case& c) {
 template <typename F>
 decltype(auto) with_bits(const Case& c, F f) {
   return bytes_of(c.dtype) == 4 ? f(std::uint32_t{}) : f(std::uint64_t{});
+}
+
+// Calls f(Bits{}, Value{}) with the types of the case's keys and values.
+template <typename F>
+decltype(auto) with_types(const Case& c, F f) {
+  return with_bits(c,
+                   [&](auto bits) { return has_values(c) ? f(bits, std::uint32_t{}) : f(bits, NoValue{}); });
 }
 
 template <typename Bits>
@@ -96,23 +102,6 @@ void fill_keys_of(std::span<Bits> keys, const Case& c, std::uint64_t seed) {
 
 // --- The right answers.
 
-enum class How { library, one_thread, all_cores };
-
-template <typename Bits, typename Value>
-void sort_items(std::span<Item<Bits, Value>> items, const Order<Bits>& order, How how) {
-  if (how == How::library) return sort_by_library(items, order);
-  if (how == How::one_thread) return sort_one_thread(items, order);
-  sort_all_cores(items, order);
-}
-
-// What the task does with its items.
-template <typename Bits, typename Value>
-void solve_on_cpu(Rung rung, std::span<Item<Bits, Value>> items, const Order<Bits>& order, How how) {
-  if (rung != Rung::tile_sort) return sort_items(items, order, how);
-  if (how != How::library) return sort_tiles(items, order, kTile, how == How::all_cores);
-  for_tiles(items, [&](auto tile) { sort_by_library(tile, order); });
-}
-
 template <typename Bits, typename Value>
 std::vector<Item<Bits, Value>> items_of(std::span<const HostBuffer> buffers) {
   const auto keys = buffers[0].as<Bits>();
@@ -126,164 +115,13 @@ std::vector<Item<Bits, Value>> items_of(std::span<const HostBuffer> buffers) {
 }
 
 template <typename Bits, typename Value>
-void items_to(std::span<const Item<Bits, Value>> items, std::span<HostBuffer> buffers) {
+void items_to(const std::vector<Item<Bits, Value>>& items, std::span<HostBuffer> buffers) {
   const auto keys = buffers[0].as<Bits>();
   for (std::size_t i = 0; i < keys.size(); ++i) keys[i] = items[i].key;
   if constexpr (kHasValues<Value>) {
     const auto values = buffers[1].as<Value>();
     for (std::size_t i = 0; i < values.size(); ++i) values[i] = items[i].value;
   }
-}
-
-// --- Likely causes of a wrong result.
-
-// Whether the output is what the passes but for the last ones leave there: they wrote to another array, or
-// did not run. If there is no other pass, nothing was written.
-template <typename Bits>
-std::optional<Cause> last_passes_missing(Rung rung, const Order<Bits>& right, std::span<const Bits> in,
-                                         std::span<const Bits> out) {
-  if (rung == Rung::tile_sort || is_merge(rung) || right.end_bit == right.begin_bit || in.empty()) return {};
-  const unsigned digit = rung == Rung::split ? 1 : 8;
-  const unsigned n_passes = (right.end_bit - right.begin_bit + digit - 1) / digit;
-  for (unsigned missing = 1; missing <= std::min(n_passes, 3u); ++missing) {
-    std::vector<Bits> left(in.begin(), in.end());
-    if (missing == n_passes) {
-      std::memset(left.data(), std::to_integer<int>(kPoison), left.size() * sizeof(Bits));
-    } else {
-      Order<Bits> others = right;
-      others.end_bit = right.begin_bit + (n_passes - missing) * digit;
-      stable_sort_by(left, others);
-    }
-    if (!std::equal(left.begin(), left.end(), out.begin())) continue;
-    const std::string last = missing == 1 ? "last pass" : fmt::format("last {} passes", missing);
-    const std::string left_there =
-        missing == n_passes ? "nothing was written"
-                            : fmt::format("this is in order by bits {} to {} alone", right.begin_bit,
-                                          right.begin_bit + (n_passes - missing) * digit - 1);
-    return Cause{fmt::format("last_passes_missing {}", missing),
-                 fmt::format("{}: the {} wrote to another array than the output, or did not run. The "
-                             "number of passes may be odd or even",
-                             left_there, last)};
-  }
-  return {};
-}
-
-constexpr const char* kUnstable =
-    "in order, but keys that are equal in the bits that count are not in the order of the input: is every "
-    "pass stable?";
-// The first bit of the last pass if the keys are in order by its digit, but not by the bits below: what is
-// left if a pass is not stable. With few keys, or few in one of two groups, this is no evidence.
-template <typename Bits>
-std::optional<unsigned> last_digit_alone(const Order<Bits>& right, std::span<const Bits> out) {
-  constexpr std::size_t kEnough = 8;
-  if (out.size() < kEnough) return std::nullopt;
-  for (const unsigned digit : {8u, 4u, 1u}) {
-    if (right.end_bit - right.begin_bit <= digit) continue;
-    Order<Bits> last = right;
-    last.begin_bit = right.begin_bit + (right.end_bit - right.begin_bit - 1) / digit * digit;
-    const auto before = [&](Bits a, Bits b) { return last.rank(a) < last.rank(b); };
-    const auto of_both_ends = [&](std::size_t k) {
-      return before(out[k - 1], out[out.size() - k]);  // so there are k keys on either side
-    };
-    if (of_both_ends(digit == 1 ? kEnough / 2 : 1) && std::ranges::is_sorted(out, before))
-      return last.begin_bit;
-  }
-  return std::nullopt;
-}
-
-constexpr const char* kUndone = "all keys are there, but not in order";
-
-// If a key is in the output more often than in the input, it was written in the place of another one.
-template <typename Bits>
-std::optional<Cause> lost_keys(const Case& c, std::span<const Bits> in, std::span<const Bits> out) {
-  std::vector<Bits> had(in.begin(), in.end()), has(out.begin(), out.end());
-  std::ranges::sort(had);
-  std::ranges::sort(has);
-  if (had == has) return {};
-  const auto differs = std::mismatch(had.begin(), had.end(), has.begin());
-  const Bits key = std::min(*differs.first, *differs.second);
-  const auto times = [key](const std::vector<Bits>& keys) {
-    const auto range = std::equal_range(keys.begin(), keys.end(), key);
-    return range.second - range.first;
-  };
-  const std::string printed = print_element(c.dtype, reinterpret_cast<const std::byte*>(&key));
-  return Cause{
-      "keys_lost",
-      times(had) == 0 ? fmt::format("the output holds {}, which is not a key of the input", printed)
-                      : fmt::format("the output does not hold the keys of the input: {} occurs {} time{} "
-                                    "in the input and {} time{} in the output",
-                                    printed, times(had), times(had) == 1 ? "" : "s", times(has),
-                                    times(has) == 1 ? "" : "s"),
-      true,
-      "the output does not hold the keys of the input: some are lost, and others stand there more often"};
-}
-
-// The last tile begins with what its positions without a key hold, as if they had keys.
-template <typename Bits>
-std::optional<Cause> padding_first(const Case& c, std::span<const Bits> in, std::span<const Bits> out) {
-  const std::size_t n_there = in.size() % kTile;
-  if (n_there == 0) return {};
-  const auto last = out.last(n_there);
-  std::vector<Bits> tile(in.end() - static_cast<std::ptrdiff_t>(n_there), in.end());
-  tile.resize(kTile, last[0]);
-  stable_sort_by(tile, order_of<Bits>(c));
-  if (!std::equal(last.begin(), last.end(), tile.begin())) return {};
-  return Cause{"padding_first",
-               "the values of the positions past n come first: while the tile is sorted, these must hold the "
-               "largest key"};
-}
-
-template <typename Bits>
-bool is_in_order(Rung rung, const Order<Bits>& order, std::span<const Bits> keys) {
-  const auto before = [&](Bits a, Bits b) { return order.rank(a) < order.rank(b); };
-  if (rung != Rung::tile_sort) return std::ranges::is_sorted(keys, before);
-  bool sorted = true;
-  for_tiles(keys, [&](auto tile) { sorted = sorted && std::ranges::is_sorted(tile, before); });
-  return sorted;
-}
-
-// The cause of wrong keys.
-template <typename Bits>
-std::vector<Cause> causes_of_keys(Rung rung, const Case& c, std::span<const Bits> in,
-                                  std::span<const Bits> out) {
-  constexpr std::uint64_t kTelling = 8, kWorthTrying = 1 << 17;  // so few keys are in many orders at once
-  const Order<Bits> right = order_of<Bits>(c);
-  std::vector<Cause> causes;
-  if (auto cause = last_passes_missing(rung, right, in, out)) causes.push_back(std::move(*cause));
-  if (auto lost = lost_keys(c, in, out)) {
-    if (auto padding = rung == Rung::tile_sort ? padding_first(c, in, out) : std::nullopt)
-      causes.push_back(std::move(*padding));
-    if (causes.empty()) causes.push_back(std::move(*lost));
-    return causes;
-  }
-  // The same without the last digits is one mistake.
-  const bool without_last = !causes.empty();
-  if (c.n >= kTelling && c.n <= kWorthTrying) {
-    Suspects<Bits> suspects(rung, right, c.n);
-    for (auto& suspect : suspects.all) {
-      // An unchanged input has one explanation, unless another case can show the cause.
-      if (!causes.empty() && causes.front().rule == "nothing_moved" && suspect.rule != "lower_half" &&
-          suspect.rule != "no_flip")
-        continue;
-      std::vector<Bits> keys(in.begin(), in.end());
-      if (without_last && suspect.rule.starts_with("upper_bits_missing")) continue;
-      suspect.treat(keys);
-      if (std::equal(keys.begin(), keys.end(), out.begin()))
-        causes.push_back({suspect.rule, std::move(suspect.hint)});
-    }
-  }
-  if (is_merge(rung)) return causes;
-  const bool sorted = is_in_order(rung, right, out);
-  const auto last = sorted || rung == Rung::tile_sort ? std::nullopt : last_digit_alone(right, out);
-  if (last && causes.empty())
-    causes.push_back(
-        {"last_digit_alone",
-         fmt::format("in order by {}, the digit of the last pass, but not by the bits below: a pass does not "
-                     "keep the order of keys with the same digit, or one before the last is wrong",
-                     *last + 1 == right.end_bit ? fmt::format("bit {}", *last)
-                                                : fmt::format("bits {} to {}", *last, right.end_bit - 1))});
-  causes.push_back({sorted ? "unstable" : "not_sorted", sorted ? kUnstable : kUndone, true});
-  return causes;
 }
 
 // --- The cases.
@@ -487,32 +325,23 @@ class RadixSortProblem : public Problem {
 
   std::optional<Mismatch> check(const Task& task, const Case& c, std::span<const HostBuffer> inputs,
                                 std::span<const HostBuffer> outputs) const override {
-    return with_bits(c, [&]<typename Bits>(Bits) {
-      return has_values(c) ? check_items<Bits, std::uint32_t>(task, c, inputs, outputs)
-                           : check_items<Bits, NoValue>(task, c, inputs, outputs);
+    return with_types(c, [&]<typename Bits, typename Value>(Bits, Value) {
+      return check_items<Bits, Value>(rung_of(task), c, inputs, outputs);
     });
   }
 
   std::optional<WrongStore> wrong_store(const Task& task, const Case& c, std::span<const HostBuffer> inputs,
                                         const TracedRun& run) const override {
     if (bytes_of(c.dtype) != sizeof(std::uint32_t)) return std::nullopt;
-    return Stores(rung_of(task), order_of<std::uint32_t>(c), inputs[0].as<std::uint32_t>(), run)
-        .first_wrong();
+    return WrongStores(rung_of(task), order_of<std::uint32_t>(c), inputs[0].as<std::uint32_t>(), run).first();
   }
 
   void baseline(const Task& task, const Case& c, std::span<const HostBuffer> inputs,
                 std::span<HostBuffer> outputs) const override {
-    with_bits(c, [&]<typename Bits>(Bits) {
-      const auto solve = [&]<typename Value>(Value) {
-        auto items = items_of<Bits, Value>(inputs);
-        solve_on_cpu(rung_of(task), std::span(items), order_of<Bits>(c), How::one_thread);
-        items_to(std::span<const Item<Bits, Value>>(items), outputs);
-      };
-      if (has_values(c)) {
-        solve(std::uint32_t{});
-      } else {
-        solve(NoValue{});
-      }
+    with_types(c, [&]<typename Bits, typename Value>(Bits, Value) {
+      auto items = items_of<Bits, Value>(inputs);
+      solve(rung_of(task), std::span(items), order_of<Bits>(c), sort_one_thread<Bits, Value>);
+      items_to(items, outputs);
     });
   }
 
@@ -544,21 +373,20 @@ class RadixSortProblem : public Problem {
 
  private:
   template <typename Bits, typename Value>
-  static std::optional<Mismatch> check_items(const Task& task, const Case& c,
-                                             std::span<const HostBuffer> inputs,
+  static std::optional<Mismatch> check_items(Rung rung, const Case& c, std::span<const HostBuffer> inputs,
                                              std::span<const HostBuffer> outputs) {
-    // The library's sort gives the right answer; for long arrays the sort by digits on all cores does, which
-    // the tests compare with it.
-    constexpr std::uint64_t kLong = 1 << 17;
-    const Rung rung = rung_of(task);
-    auto right = items_of<Bits, Value>(inputs);
-    solve_on_cpu(rung, std::span(right), order_of<Bits>(c), c.n < kLong ? How::library : How::all_cores);
+    constexpr std::uint64_t kLong = 1 << 17;  // the library takes several times as long as the baseline
+    const auto order = order_of<Bits>(c);
+    const auto items = items_of<Bits, Value>(inputs);
+    auto right = items;
+    solve(rung, std::span(right), order,
+          c.n < kLong ? sort_by_library<Bits, Value> : sort_one_thread<Bits, Value>);
     std::vector<HostBuffer> expected(outputs.begin(), outputs.end());
-    items_to(std::span<const Item<Bits, Value>>(right), expected);
+    items_to(right, expected);
 
     if (auto mismatch = compare_integers(outputs[0].spec, expected[0].bytes, outputs[0].bytes)) {
       if (mismatch->expected == mismatch->got) show_bits<Bits>(*mismatch, expected[0], outputs[0]);
-      std::vector<Cause> causes = causes_of_keys<Bits>(rung, c, inputs[0].as<Bits>(), outputs[0].as<Bits>());
+      auto causes = causes_of_keys<Bits>(rung, c, order, inputs[0].as<Bits>(), outputs[0].as<Bits>());
       // An output that was not written may be a part of a mistake that other cases show.
       const bool elsewhere = !causes.empty() && causes.front().rule.starts_with("last_passes_missing");
       if (elsewhere || !is_explained(*mismatch)) add_causes(*mismatch, std::move(causes));
@@ -566,7 +394,8 @@ class RadixSortProblem : public Problem {
     }
     if constexpr (kHasValues<Value>) {
       if (auto mismatch = compare_integers(outputs[1].spec, expected[1].bytes, outputs[1].bytes)) {
-        if (!is_explained(*mismatch)) add_causes(*mismatch, {cause_of_values<Bits, Value>(inputs, outputs)});
+        if (!is_explained(*mismatch))
+          add_causes(*mismatch, {cause_of_values(items, items_of<Bits, Value>(outputs))});
         return mismatch;
       }
     }
@@ -581,28 +410,6 @@ class RadixSortProblem : public Problem {
     };
     mismatch.expected += bits(expected);
     mismatch.got += bits(got);
-  }
-
-  // The cause of wrong values; the keys are right.
-  template <typename Bits, typename Value>
-  static Cause cause_of_values(std::span<const HostBuffer> inputs, std::span<const HostBuffer> outputs) {
-    const auto pairs_of = [](std::span<const HostBuffer> buffers) {
-      std::vector<std::pair<Bits, Value>> pairs;
-      for (const auto& item : items_of<Bits, Value>(buffers)) pairs.emplace_back(item.key, item.value);
-      return pairs;
-    };
-    auto had = pairs_of(inputs), has = pairs_of(outputs);
-    if (std::equal(had.begin(), had.end(), has.begin(), [](auto a, auto b) { return a.second == b.second; }))
-      return {"values_stayed", "the keys are in order, but their values stayed where they were"};
-    std::ranges::sort(had);
-    std::ranges::sort(has);
-    if (had != has)
-      return {"values_of_others",
-              "the keys are in order, but these are not the values that belong to them: a value "
-              "goes where its key goes",
-              true};
-    return {"values_changed_places",
-            "the keys are in order, but values of equal keys changed places: a pass is not stable"};
   }
 };
 

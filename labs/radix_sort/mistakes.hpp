@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// What common mistakes do with the keys of a case: problem.cpp looks for the ones that give a wrong output.
+// What common mistakes do with the keys of a case: causes.hpp looks for those that give the wrong output.
 #pragma once
 
 #include <fmt/format.h>
@@ -19,21 +19,10 @@
 
 namespace course::radix_sort {
 
-inline bool is_merge(Rung rung) {
-  return rung == Rung::merge || rung == Rung::merge_path;
-}
-
-// Calls f with each tile of the items.
-template <typename T, typename F>
-void for_tiles(std::span<T> items, F f, std::size_t tile = kTile) {
-  for (std::size_t first = 0; first < items.size(); first += tile)
-    f(items.subspan(first, std::min(tile, items.size() - first)));
-}
-
 template <typename Bits>
-struct Suspect {
+struct Mistake {
   std::string rule;
-  std::function<void(std::vector<Bits>&)> treat;  // changes the input as a certain mistake would
+  std::function<void(std::vector<Bits>&)> apply;  // changes the input as a program with the mistake does
   std::string hint;
 };
 
@@ -68,9 +57,9 @@ void merge_by_stages(std::vector<Bits>& keys, bool flips, std::uint64_t without)
 
 // What common mistakes do with the keys of a case.
 template <typename Bits>
-class Suspects {
+class Mistakes {
  public:
-  Suspects(Rung rung, const Order<Bits>& right, std::uint64_t n) : rung_(rung), right_(right) {
+  Mistakes(Rung rung, const Order<Bits>& right, std::uint64_t n) : rung_(rung), right_(right) {
     all.push_back(
         {"nothing_moved", [](std::vector<Bits>&) {}, "this is the input as it was: nothing was moved"});
     add_runs(n);
@@ -89,7 +78,7 @@ class Suspects {
     add_passes();
   }
 
-  std::vector<Suspect<Bits>> all;
+  std::vector<Mistake<Bits>> all;
 
  private:
   // What a mistake does with the keys, or with each tile alone if the task sorts tiles.

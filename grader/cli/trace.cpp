@@ -22,7 +22,7 @@
 #include "text.hpp"
 #include "trace/html.hpp"
 #include "trace/picture.hpp"
-#include "trace/tables.hpp"
+#include "trace/view.hpp"
 
 namespace course::grader::cli {
 namespace {

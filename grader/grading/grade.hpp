@@ -14,7 +14,7 @@
 #include "grading/baseline.hpp"
 #include "grading/case_runner.hpp"
 #include "grading/explain.hpp"
-#include "grading/progress.hpp"
+#include "progress.hpp"
 #include "report/result.hpp"
 
 namespace course::grader {

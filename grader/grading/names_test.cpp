@@ -5,7 +5,7 @@
 
 #include <nlohmann/json.hpp>
 
-#include "grading/planning/catalogue.hpp"
+#include "grading/catalogue.hpp"
 #include "grading/planning/seed.hpp"
 #include "grading/planning/select.hpp"
 #include "testing/scripted.hpp"

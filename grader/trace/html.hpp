@@ -7,7 +7,7 @@
 #include <string>
 
 #include "grading/check.hpp"
-#include "trace/tables.hpp"
+#include "trace/view.hpp"
 
 namespace course::grader {
 

@@ -7,7 +7,7 @@
 #include <bit>
 
 #include "text.hpp"
-#include "trace/tables.hpp"
+#include "trace/view.hpp"
 
 namespace course::grader {
 namespace {

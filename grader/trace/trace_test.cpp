@@ -15,7 +15,7 @@
 #include "text.hpp"
 #include "trace/html.hpp"
 #include "trace/picture.hpp"
-#include "trace/tables.hpp"
+#include "trace/view.hpp"
 
 namespace course::grader {
 namespace {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // Reading order: smallest_text at the end; side_by_side; first_wrong_store.
-#include "smallest/smallest_text.hpp"
+#include "smallest/message.hpp"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -18,7 +18,7 @@
 #include "lab/operators.hpp"
 #include "lab/poison.hpp"
 #include "text.hpp"
-#include "trace/tables.hpp"
+#include "trace/view.hpp"
 
 namespace course::grader {
 namespace {

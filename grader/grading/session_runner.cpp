@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "compile/session_runner.hpp"
+#include "grading/session_runner.hpp"
 
 #include <algorithm>
 #include <cstdlib>

@@ -7,7 +7,7 @@
 #include <map>
 #include <tuple>
 
-#include "trace/tables.hpp"
+#include "trace/view.hpp"
 
 namespace course::grader {
 namespace {

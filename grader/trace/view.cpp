@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "trace/tables.hpp"
+#include "trace/view.hpp"
 
 #include <fmt/format.h>
 

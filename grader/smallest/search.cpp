@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "smallest/smallest.hpp"
+#include "smallest/search.hpp"
 
 #include <utility>
 

@@ -23,7 +23,6 @@
 #include "bench/tables.hpp"
 #include "cli/commands.hpp"
 #include "compile/build.hpp"
-#include "compile/recipe.hpp"
 #include "device.hpp"
 #include "grading/planning/select.hpp"
 #include "layout.hpp"

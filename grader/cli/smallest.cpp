@@ -18,6 +18,7 @@
 #include "cli/commands.hpp"
 #include "cli/one_case.hpp"
 #include "compile/build.hpp"
+#include "grading/printed.hpp"
 #include "grading/session_runner.hpp"
 #include "lab/derived_cases.hpp"
 #include "progress.hpp"
@@ -26,7 +27,6 @@
 #include "smallest/search.hpp"
 #include "text.hpp"
 #include "trace/picture.hpp"
-#include "trace/view.hpp"
 
 namespace course::grader::cli {
 namespace {

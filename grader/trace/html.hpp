@@ -6,7 +6,7 @@
 
 #include <string>
 
-#include "grading/check.hpp"
+#include "source_lines.hpp"
 #include "trace/view.hpp"
 
 namespace course::grader {

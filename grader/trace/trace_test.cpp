@@ -15,7 +15,8 @@
 #include "text.hpp"
 #include "trace/html.hpp"
 #include "trace/picture.hpp"
-#include "trace/view.hpp"
+#include "trace/print.hpp"
+#include "trace/words.hpp"
 
 namespace course::grader {
 namespace {

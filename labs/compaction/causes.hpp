@@ -42,10 +42,6 @@ struct CountFacts {
     }
     return 0;
   }
-  // Where the last, partial tile begins if its items alone were counted; else 0.
-  std::uint64_t counted_from() const {
-    return partial_tile([&](std::uint64_t at) { return got == expected - kept_among_first(at); });
-  }
 };
 
 constexpr Rule<CountFacts> kCountRules[] = {
@@ -80,7 +76,8 @@ constexpr Rule<CountFacts> kCountRules[] = {
     // Of a tile that looks back, the total alone can be stored as the count, or its prefix can be wrong.
     {"last_block_alone",
      [](const CountFacts& f) -> std::string {
-       const auto whole = f.counted_from();
+       const auto whole =
+           f.partial_tile([&](std::uint64_t at) { return f.got == f.expected - f.kept_among_first(at); });
        return text_if(whole != 0, "this counts the items from {} on alone: {}", whole,
                       f.looks_back ? "the tiles before are missing. What a tile publishes as its "
                                      "prefix must contain its own items, too, and the count is the "

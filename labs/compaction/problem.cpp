@@ -108,17 +108,10 @@ template <typename T>
 T extreme_item(Rng& rng) {
   using Limits = std::numeric_limits<T>;
   if constexpr (std::is_floating_point_v<T>) {
-    const T values[] = {T{0},
-                        -T{0},
-                        Limits::quiet_NaN(),
-                        -Limits::quiet_NaN(),
-                        Limits::infinity(),
-                        -Limits::infinity(),
-                        Limits::lowest(),
-                        Limits::max(),
-                        Limits::denorm_min(),
-                        -Limits::denorm_min()};
-    return values[rng.below(std::size(values))];
+    const T values[] = {T{0}, Limits::quiet_NaN(), Limits::infinity(), Limits::lowest(),
+                        Limits::denorm_min()};
+    const auto choice = rng.below(2 * std::size(values));
+    return choice % 2 == 0 ? values[choice / 2] : -values[choice / 2];
   } else {
     const T values[] = {Limits::min(), Limits::max(), T{0}, T{-1}, T{1}};
     return values[rng.below(std::size(values))];
@@ -235,13 +228,9 @@ class CompactionProblem : public Problem {
       const Layout layout = layout_of(c);
       std::uint64_t i = 0;
       for (T& item : inputs[0].as<T>()) {
-        if (layout == Layout::extremes) {
-          item = extreme_item<T>(rng);
-        } else if (layout == Layout::example) {
-          item = lab::example_item<T>(i);
-        } else {
-          item = item_on_side<T>(is_kept(layout, i, c.n, rng), keep, rng);
-        }
+        item = layout == Layout::extremes  ? extreme_item<T>(rng)
+               : layout == Layout::example ? lab::example_item<T>(i)
+                                           : item_on_side<T>(is_kept(layout, i, c.n, rng), keep, rng);
         ++i;
       }
     });

@@ -16,14 +16,19 @@ namespace course::compaction {
 
 using namespace lab;  // NOLINT: this file is written in that library's terms
 
+// The item that is moved to d_out; n if the store does something else.
+inline std::uint64_t item_of(const TracedStore& store, std::uint64_t n) {
+  const bool moves = store.array == "d_out" && store.from.size() == 1 && store.from[0].first == "d_in";
+  return moves ? std::min(store.from[0].second, n) : n;
+}
+
 // An item that two threads store.
 inline std::optional<WrongStore> taken_twice(std::span<const std::uint64_t> before, const TracedRun& run) {
   std::map<std::uint64_t, const TracedStore*> first;
   for (const TracedStore& store : run.stores) {
-    if (store.array != "d_out" || store.from.size() != 1 || store.from[0].first != "d_in" ||
-        store.from[0].second >= before.size())
-      continue;
-    const auto [it, fresh] = first.try_emplace(store.from[0].second, &store);
+    const std::uint64_t i = item_of(store, before.size());
+    if (i == before.size()) continue;
+    const auto [it, fresh] = first.try_emplace(i, &store);
     if (!fresh && it->second->element != store.element)
       return WrongStore{&store, before[it->first],
                         fmt::format("it is item {}, which thread {} of block {} stores, too", it->first,
@@ -38,9 +43,8 @@ inline std::optional<WrongStore> misplaced(std::span<const std::uint64_t> flags,
                                            std::span<const std::uint64_t> before, const TracedRun& run) {
   std::optional<WrongStore> first;  // in the order of d_out
   for (const TracedStore& store : run.stores) {
-    if (store.array != "d_out" || store.from.size() != 1 || store.from[0].first != "d_in") continue;
-    const std::uint64_t i = store.from[0].second;
-    if (i >= flags.size() || (flags[i] != 0 && before[i] == store.element)) continue;
+    const std::uint64_t i = item_of(store, flags.size());
+    if (i == flags.size() || (flags[i] != 0 && before[i] == store.element)) continue;
     if (first && first->store->element <= store.element) continue;
     const auto owner = static_cast<std::uint64_t>(
         std::upper_bound(before.begin(), before.end(), store.element) - before.begin());

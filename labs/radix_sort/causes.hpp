@@ -147,7 +147,7 @@ std::vector<Cause> causes_of_keys(Rung rung, const Case& c, const Order<Bits>& r
         continue;
       std::vector<Bits> keys(in.begin(), in.end());
       if (without_last && mistake.rule.starts_with("upper_bits_missing")) continue;
-      mistake.apply(keys);
+      mistake.apply(std::span(keys));
       if (std::equal(keys.begin(), keys.end(), out.begin()))
         causes.push_back({mistake.rule, std::move(mistake.hint)});
     }

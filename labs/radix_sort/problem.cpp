@@ -5,7 +5,9 @@
 // accepted: every output is exact, bit by bit. causes.hpp explains wrong outputs, wrong_stores.hpp the first
 // wrong store on the way to them.
 
+#include <bit>
 #include <cmath>
+#include <limits>
 #include <optional>
 
 #include "base/rng.hpp"
@@ -53,50 +55,38 @@ Order<Bits> order_of(const Case& c) {
 
 // All kinds of floats, by their bits: zeros, infinities, numbers next to zero, NaNs of both signs with
 // different payloads.
-template <typename Bits>
+template <typename Float, typename Bits>
 Bits float_bits(std::uint64_t choice) {
-  constexpr unsigned kFraction = sizeof(Bits) == 4 ? 23 : 52;
-  constexpr Bits kTop = Bits{1} << (8 * sizeof(Bits) - 1),
-                 kInfinity = static_cast<Bits>((kTop - 1) >> kFraction << kFraction);
-  constexpr Bits kOne =
-      sizeof(Bits) == 4 ? static_cast<Bits>(0x3f800000u) : static_cast<Bits>(0x3ff0000000000000u);
-  constexpr Bits kQuiet = Bits{1} << (kFraction - 1);
+  using Limits = std::numeric_limits<Float>;
+  const auto bits = [](Float number) { return std::bit_cast<Bits>(number); };
   const Bits values[] = {0,
                          1,
-                         kOne,
-                         kOne + 1,
-                         kInfinity - 1,
-                         kInfinity,
-                         static_cast<Bits>(kInfinity | kQuiet),
-                         static_cast<Bits>(kInfinity | kQuiet | 5)};
+                         bits(1),
+                         bits(1) + 1,
+                         bits(Limits::infinity()) - 1,
+                         bits(Limits::infinity()),
+                         bits(Limits::quiet_NaN()),
+                         bits(Limits::quiet_NaN()) | 5};
   const Bits value = values[choice / 2 % std::size(values)];
-  return choice % 2 == 0 ? value : static_cast<Bits>(value | kTop);
+  return choice % 2 == 0 ? value : value | bits(-Float{0});
 }
 
 template <typename Key, typename Bits>
-void fill_keys(std::span<Bits> keys, const Case& c, std::uint64_t seed) {
+void fill_keys(HostBuffer& keys, const Case& c, std::uint64_t seed) {
+  if (!std::is_floating_point_v<Key> || c.pattern != Pattern::extremes)
+    return fill_items(keys.as<Key>(), c.pattern, seed);
   Rng rng(seed);
-  std::uint64_t i = 0;
-  for (Bits& key : keys) {
-    if constexpr (std::is_floating_point_v<Key>) {
-      if (c.pattern == Pattern::extremes) {
-        key = float_bits<Bits>(rng.below(16));
-        ++i;
-        continue;
-      }
-    }
-    key = std::bit_cast<Bits>(item_of<Key>(c.pattern, i++, keys.size(), rng));
-  }
+  for (Bits& key : keys.as<Bits>()) key = float_bits<Key, Bits>(rng.below(16));
 }
 
 template <typename Bits>
-void fill_keys_of(std::span<Bits> keys, const Case& c, std::uint64_t seed) {
+void fill_keys_of(HostBuffer& keys, const Case& c, std::uint64_t seed) {
   using Signed = std::make_signed_t<Bits>;
   using Float = std::conditional_t<sizeof(Bits) == 4, float, double>;
   switch (kind_of(c.dtype)) {
-    case KeyKind::unsigned_number: return fill_keys<Bits>(keys, c, seed);
-    case KeyKind::signed_number: return fill_keys<Signed>(keys, c, seed);
-    case KeyKind::floating: return fill_keys<Float>(keys, c, seed);
+    case KeyKind::unsigned_number: return fill_keys<Bits, Bits>(keys, c, seed);
+    case KeyKind::signed_number: return fill_keys<Signed, Bits>(keys, c, seed);
+    case KeyKind::floating: return fill_keys<Float, Bits>(keys, c, seed);
   }
 }
 
@@ -131,6 +121,9 @@ struct Sort {
   OpId op;
   unsigned begin = 0, end = 0;
   bool descending = false;
+
+  constexpr Sort bits(unsigned from, unsigned to) const { return {op, from, to, descending}; }
+  constexpr Sort down() const { return {op, begin, end, true}; }
 };
 
 Case make(Sort sort, DType dtype, std::uint64_t n, Pattern pattern, std::uint32_t purpose,
@@ -152,17 +145,7 @@ using enum DType;
 using enum Pattern;
 using Row = CaseRow<Sort>;
 constexpr Sort kKeys{OpId::keys}, kPairs{OpId::pairs};
-constexpr Sort keys(unsigned begin, unsigned end) {
-  return {OpId::keys, begin, end};
-}
-constexpr Sort pairs(unsigned begin, unsigned end) {
-  return {OpId::pairs, begin, end};
-}
-constexpr Sort down(Sort sort) {
-  sort.descending = true;
-  return sort;
-}
-constexpr ShortList<Sort> kBothWays{kKeys, kPairs, down(kKeys), down(kPairs)};
+constexpr ShortList<Sort> kBothWays{kKeys, kPairs, kKeys.down(), kPairs.down()};
 constexpr ShortList<Pattern> kAll{all_equal, ascending, descending, skewed, high_bits, alternating, extremes};
 constexpr ShortList<DType> k32{u32, i32, f32}, k64{u64, i64, f64}, kTypes{u32, i32, f32, u64, i64, f64};
 
@@ -173,9 +156,9 @@ constexpr Row kSizes[] = {
 };
 // The handout's eight keys of three bits.
 constexpr Row kByDigits[] = {
-    {keys(0, 3), u32, 8, example, kBoth},
-    {keys(0, 8), u32, kThreeTurns, random, kBoth, 0, 1},
-    {keys(0, 8), u32, 2 * kThreeTurns, random, kCorrectness, 0, 2},
+    {kKeys.bits(0, 3), u32, 8, example, kBoth},
+    {kKeys.bits(0, 8), u32, kThreeTurns, random, kBoth, 0, 1},
+    {kKeys.bits(0, 8), u32, 2 * kThreeTurns, random, kCorrectness, 0, 2},
 };
 constexpr Row kMerging[] = {
     {kKeys, u32, kThreeTurns, random, kBoth, 0, 1},
@@ -183,21 +166,21 @@ constexpr Row kMerging[] = {
 };
 constexpr Row kSplit[] = {
     // High bits that are not sorted show the order of equal keys.
-    {keys(0, 4), u32, 3000, random, kBoth},
+    {kKeys.bits(0, 4), u32, 3000, random, kBoth},
     {kKeys, u32, 300, random, kBoth},
     {kKeys, u32, 5000, kAll},
-    {{keys(5, 13), keys(31, 32)}, u32, 2500},
+    {{kKeys.bits(5, 13), kKeys.bits(31, 32)}, u32, 2500},
     {kKeys, u32, 10001, random, kCorrectness, 4},
-    {keys(0, 8), u32, 65537},
-    {keys(0, 3), u32, 1048577},  // the scan needs three levels
-    {keys(0, 16), u32, 262144, random, kCounted},
+    {kKeys.bits(0, 8), u32, 65537},
+    {kKeys.bits(0, 3), u32, 1048577},  // the scan needs three levels
+    {kKeys.bits(0, 16), u32, 262144, random, kCounted},
 };
 constexpr Row kTileSort[] = {
-    {keys(0, 4), u32, 1000, random, kBoth},
+    {kKeys.bits(0, 4), u32, 1000, random, kBoth},
     {kKeys, u32, 3000, random, kBoth},
     {kKeys, u32, 5000, kAll},
-    {{keys(5, 13), keys(31, 32)}, u32, 2500},
-    {keys(7, 7), u32, 5000},
+    {{kKeys.bits(5, 13), kKeys.bits(31, 32)}, u32, 2500},
+    {kKeys.bits(7, 7), u32, 5000},
     {kKeys, u32, 10001, random, kCorrectness, 4},
     {kKeys, u32, 100000},
     {kKeys, u32, 262144, random, kCounted},
@@ -215,17 +198,17 @@ constexpr Row kMerges[] = {
     {kKeys, u32, 1048576, random, kTimed},
 };
 constexpr Row kDigits[] = {
-    {keys(0, 8), u32, 9000, random, kBoth},
+    {kKeys.bits(0, 8), u32, 9000, random, kBoth},
     {kPairs, u32, 5000, skewed, kBoth},
-    {keys(3, 14), u32, 3000, random, kBoth},
+    {kKeys.bits(3, 14), u32, 3000, random, kBoth},
     {kKeys, u32, {2047, 2048, 2049, 4095, 4096, 4097, 8191, 8193}},
     {kKeys, u32, 20000, kAll},
     {kPairs, u32, 12345, kAll},
     {kPairs, u32, {0, 1, 1000, 4096}},
-    {pairs(0, 1), u32, 30000},
-    {pairs(6, 29), u32, 4097},  // an odd number of passes
-    {keys(31, 32), u32, 5000},
-    {pairs(7, 7), u32, 5000},
+    {kPairs.bits(0, 1), u32, 30000},
+    {kPairs.bits(6, 29), u32, 4097},  // an odd number of passes
+    {kKeys.bits(31, 32), u32, 5000},
+    {kPairs.bits(7, 7), u32, 5000},
     {kPairs, u32, 10001, random, kCorrectness, 4},
     {kKeys, u32, 100003},
     {kPairs, u32, 262144},
@@ -235,19 +218,19 @@ constexpr Row kDigits[] = {
 constexpr Row kAnyKey[] = {
     {kBothWays, kTypes, 5000},
     {kBothWays, kTypes, 3000, extremes},
-    {{down(keys(20, 32)), pairs(20, 32)}, k32, 3001, extremes},
-    {{down(keys(52, 64)), pairs(52, 64)}, k64, 3001, extremes},
-    {{keys(13, 24), down(pairs(13, 24))}, k32, 4097},
-    {{keys(29, 40), down(pairs(29, 40))}, k64, 4097},
-    {pairs(8, 29), k32, 4099},
-    {pairs(8, 61), k64, 4099},
+    {{kKeys.bits(20, 32).down(), kPairs.bits(20, 32)}, k32, 3001, extremes},
+    {{kKeys.bits(52, 64).down(), kPairs.bits(52, 64)}, k64, 3001, extremes},
+    {{kKeys.bits(13, 24), kPairs.bits(13, 24).down()}, k32, 4097},
+    {{kKeys.bits(29, 40), kPairs.bits(29, 40).down()}, k64, 4097},
+    {kPairs.bits(8, 29), k32, 4099},
+    {kPairs.bits(8, 61), k64, 4099},
     {kPairs, kTypes, 20001, alternating, kCorrectness, 8},
-    {down(kKeys), kTypes, 0},
+    {kKeys.down(), kTypes, 0},
     {kPairs, kTypes, 1},
-    {down(kPairs), kTypes, 2000, all_equal},
-    {down(pairs(24, 32)), f32, 4500, extremes, kBoth},
-    {pairs(56, 64), i64, 2500, skewed, kBoth},
-    {pairs(40, 40), f64, 2500},
+    {kPairs.down(), kTypes, 2000, all_equal},
+    {kPairs.bits(24, 32).down(), f32, 4500, extremes, kBoth},
+    {kPairs.bits(56, 64), i64, 2500, skewed, kBoth},
+    {kPairs.bits(40, 40), f64, 2500},
     {kPairs, u64, 100003},
     {kPairs, f32, 1048576, random, kTimed},
 };
@@ -256,18 +239,18 @@ constexpr Row kAnyKey[] = {
 constexpr Row kLastRung[] = {
     {kBothWays, kTypes, 30001},
     {kBothWays, kTypes, 30000, extremes},
-    {{down(keys(13, 24)), pairs(13, 24)}, k32, 24577},
-    {{down(keys(29, 40)), pairs(29, 40)}, k64, 24577},
+    {{kKeys.bits(13, 24).down(), kPairs.bits(13, 24)}, k32, 24577},
+    {{kKeys.bits(29, 40).down(), kPairs.bits(29, 40)}, k64, 24577},
     {kKeys, k32, {10240, 10241}, random, kBoth},
     {kPairs, k32, {5120, 5121}, random, kBoth},
     {kKeys, k64, {5120, 5121}, random, kBoth},
     {kPairs, k64, {3072, 3073}, random, kBoth},
-    {down(kPairs), kTypes, 20003, all_equal},
+    {kPairs.down(), kTypes, 20003, all_equal},
     {kPairs, u32, {32, 128, 129, 512, 2049}, skewed, kBoth},
     // The upper digits of all keys are equal, and so are the keys of some tiles.
     {kPairs, u32, 40000, skewed, kBoth},
-    {pairs(7, 7), u32, 40000, random, kBoth, 4},
-    {keys(40, 40), f64, 5001},
+    {kPairs.bits(7, 7), u32, 40000, random, kBoth, 4},
+    {kKeys.bits(40, 40), f64, 5001},
 };
 
 std::span<const Row> of(Rung rung) {
@@ -314,9 +297,9 @@ class RadixSortProblem : public Problem {
   void fill(const Task& task, const Case& c, std::uint64_t seed,
             std::span<HostBuffer> inputs) const override {
     with_bits(c, [&]<typename Bits>(Bits) {
-      const auto keys = inputs[0].as<Bits>();
-      fill_keys_of(keys, c, seed);
-      if (is_merge(rung_of(task))) for_tiles(keys, [](auto tile) { std::ranges::sort(tile); });
+      fill_keys_of<Bits>(inputs[0], c, seed);
+      if (is_merge(rung_of(task)))
+        for_tiles(inputs[0].as<Bits>(), [](auto tile) { std::ranges::sort(tile); });
     });
     if (!has_values(c)) return;
     Rng rng(seed_for(seed, "values"));

@@ -287,10 +287,10 @@ TEST(Check, TellsAStageOfAMergeThatIsMissing) {
   Tried t = tried("merge", "keys_u32_n6000_random");
   const auto in = t.input<std::uint32_t>();
   std::vector<std::uint32_t> keys(in.begin(), in.end());
-  merge_by_stages(keys, true, 0);
+  merge_by_stages(std::span(keys), true, 0);
   EXPECT_TRUE(std::ranges::is_sorted(keys));
   keys.assign(in.begin(), in.end());
-  merge_by_stages(keys, true, 2048);
+  merge_by_stages(std::span(keys), true, 2048);
   std::ranges::copy(keys, t.output<std::uint32_t>().begin());
   EXPECT_TRUE(says(t, "without those of stride 2048"));
 }

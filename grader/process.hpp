@@ -38,4 +38,7 @@ Result<ProcessResult> run_process(const std::vector<std::string>& arguments,
 // What the file holds; "" if it cannot be read.
 std::string contents_of(const std::string& path);
 
+// Quotes a path or word for the shell.
+std::string shell_word(std::string_view word);
+
 }  // namespace course::grader

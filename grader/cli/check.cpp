@@ -12,12 +12,12 @@
 
 #include "cli/commands.hpp"
 #include "compile/build.hpp"
-#include "compile/session_runner.hpp"
 #include "grading/check.hpp"
-#include "grading/planning/seed.hpp"
 #include "grading/planning/select.hpp"
-#include "grading/progress.hpp"
+#include "grading/run_context.hpp"
+#include "grading/session_runner.hpp"
 #include "layout.hpp"
+#include "progress.hpp"
 #include "registry.hpp"
 
 namespace course::grader::cli {

@@ -17,18 +17,18 @@
 #include "cli/report_files.hpp"
 #include "cli/smallest.hpp"
 #include "compile/build.hpp"
-#include "compile/session_runner.hpp"
 #include "device.hpp"
-#include "grading/check.hpp"
-#include "grading/explain.hpp"
 #include "grading/grade.hpp"
-#include "grading/planning/seed.hpp"
 #include "grading/planning/select.hpp"
-#include "grading/progress.hpp"
+#include "grading/printed.hpp"
+#include "grading/run_context.hpp"
+#include "grading/session_runner.hpp"
 #include "layout.hpp"
+#include "progress.hpp"
 #include "registry.hpp"
 #include "report/report_file.hpp"
 #include "report/table.hpp"
+#include "source_lines.hpp"
 
 namespace course::grader::cli {
 namespace {

@@ -5,7 +5,7 @@
 #include <CLI/CLI.hpp>
 
 #include "cli/commands.hpp"
-#include "compile/session_runner.hpp"
+#include "grading/session_runner.hpp"
 #include "layout.hpp"
 
 namespace course::grader::cli {

@@ -6,7 +6,7 @@
 #include <memory>
 
 #include "cli/commands.hpp"
-#include "grading/planning/catalogue.hpp"
+#include "grading/catalogue.hpp"
 #include "registry.hpp"
 #include "sim/machine/op_table.hpp"
 #include "sim/observation/subset.hpp"

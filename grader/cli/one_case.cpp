@@ -7,8 +7,8 @@
 
 #include "cli/commands.hpp"
 #include "compile/build.hpp"
-#include "compile/session_runner.hpp"
 #include "grading/planning/select.hpp"
+#include "grading/session_runner.hpp"
 #include "lab/derived_cases.hpp"
 #include "layout.hpp"
 #include "registry.hpp"

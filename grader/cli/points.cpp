@@ -7,7 +7,7 @@
 #include <memory>
 
 #include "cli/commands.hpp"
-#include "grading/planning/catalogue.hpp"
+#include "grading/catalogue.hpp"
 #include "grading/planning/select.hpp"
 #include "registry.hpp"
 

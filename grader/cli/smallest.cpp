@@ -18,15 +18,15 @@
 #include "cli/commands.hpp"
 #include "cli/one_case.hpp"
 #include "compile/build.hpp"
-#include "compile/session_runner.hpp"
-#include "grading/progress.hpp"
+#include "grading/printed.hpp"
+#include "grading/session_runner.hpp"
 #include "lab/derived_cases.hpp"
+#include "progress.hpp"
 #include "registry.hpp"
-#include "smallest/smallest.hpp"
-#include "smallest/smallest_text.hpp"
+#include "smallest/message.hpp"
+#include "smallest/search.hpp"
 #include "text.hpp"
 #include "trace/picture.hpp"
-#include "trace/tables.hpp"
 
 namespace course::grader::cli {
 namespace {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// The smallest failing input, for the commands that run student code: see smallest/smallest.hpp.
+// The smallest failing input, for the commands that run student code: see smallest/search.hpp.
 #pragma once
 
 #include "layout.hpp"

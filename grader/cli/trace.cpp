@@ -15,14 +15,15 @@
 
 #include "cli/commands.hpp"
 #include "cli/one_case.hpp"
-#include "grading/explain.hpp"
+#include "grading/printed.hpp"
 #include "layout.hpp"
 #include "report/report_file.hpp"
 #include "report/table.hpp"
+#include "source_lines.hpp"
 #include "text.hpp"
 #include "trace/html.hpp"
 #include "trace/picture.hpp"
-#include "trace/tables.hpp"
+#include "trace/print.hpp"
 
 namespace course::grader::cli {
 namespace {

@@ -12,8 +12,8 @@
 #include "compile/diagnostics.hpp"
 #include "compile/recipe.hpp"
 #include "compile/run_folder.hpp"
-#include "grading/progress.hpp"
 #include "process.hpp"
+#include "progress.hpp"
 #include "text.hpp"
 
 namespace course::grader {

@@ -2,7 +2,7 @@
 // Builds the runners of labs: students' files one by one in a sandbox (compile_file.hpp), the course's own
 // solutions with ninja. A lab that does not compile does not affect the others.
 // Reading order: build.cpp; compile_file.hpp (the stages and the sandbox); recipe.hpp (the commands);
-// diagnostics.hpp (messages); run_folder.hpp. session_runner.hpp runs what was built.
+// diagnostics.hpp (messages); run_folder.hpp. grading/session_runner.hpp runs what was built.
 #pragma once
 
 #include <map>

@@ -14,6 +14,7 @@
 
 #include "build_config.hpp"
 #include "compile/compile_file.hpp"
+#include "compile/parallel_script.hpp"
 #include "compile/run_folder.hpp"
 #include "screen/screen.hpp"
 #include "testing/files.hpp"
@@ -256,7 +257,7 @@ constexpr const char* kDryrun = R"(#$ _SPACE_=
 )";
 
 TEST(SideBySide, RunsNvccsCommandsInParallel) {
-  const std::string script = side_by_side(kDryrun, "labs/scan/scan.cu");
+  const std::string script = parallel_script(kDryrun, "labs/scan/scan.cu");
   EXPECT_THAT(script, Not(HasSubstr("tmpxft")));
   EXPECT_THAT(
       script,
@@ -276,10 +277,10 @@ TEST(SideBySide, IsEmptyForUnknownOutputOfNvcc) {
                              "--embedded-fatbin", " -c -x c++ "}) {
     std::string changed = text;
     changed.replace(changed.find(needed), std::string_view(needed).size(), "something");
-    EXPECT_EQ(side_by_side(changed, "labs/scan/scan.cu"), "") << needed;
+    EXPECT_EQ(parallel_script(changed, "labs/scan/scan.cu"), "") << needed;
   }
-  EXPECT_EQ(side_by_side("nvcc fatal: no such option\n", "labs/scan/scan.cu"), "");
-  EXPECT_EQ(side_by_side("", "labs/scan/scan.cu"), "");
+  EXPECT_EQ(parallel_script("nvcc fatal: no such option\n", "labs/scan/scan.cu"), "");
+  EXPECT_EQ(parallel_script("", "labs/scan/scan.cu"), "");
 }
 
 TEST(OnlyForTask, RemovesKernelsOfOtherTasks) {

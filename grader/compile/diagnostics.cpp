@@ -156,6 +156,11 @@ struct Advice {
   std::string_view and_said;
   std::string_view text;
 };
+constexpr std::string_view kOnReturns =
+    "Every way through the function must end in a return: \"return Status::ok;\" once all is launched.";
+constexpr std::string_view kOnLambdas =
+    "A lambda that is written in host code cannot be passed to a kernel. Write its code in the kernel, or "
+    "pass a struct whose operator() is marked __device__, as the lab's operators are.";
 constexpr Advice kAdvice[] = {
     {"<<<<<<<", "",
      "Marks of an unfinished merge are left in the file: keep one of the two versions, and none of the lines "
@@ -182,10 +187,8 @@ constexpr Advice kAdvice[] = {
      "name "
      "and its arguments."},
     {"cannot determine which instance", "<<", "A launch is written with three signs on each side: <<<…>>>."},
-    {"missing return statement", "",
-     "Every way through the function must end in a return: \"return Status::ok;\" once all is launched."},
-    {"no return statement", "",
-     "Every way through the function must end in a return: \"return Status::ok;\" once all is launched."},
+    {"missing return statement", "", kOnReturns},
+    {"no return statement", "", kOnReturns},
     {"return value type does not match", "Status",
      "Host functions of a lab return a Status: \"return Status::ok;\" once all is launched."},
     {"declaration is incompatible with previous", "",
@@ -193,12 +196,8 @@ constexpr Advice kAdvice[] = {
      "types: make it bytes, and cast its address."},
     {"\"__shared__\" variable declaration is not allowed", "",
      "Shared memory belongs to kernels: is __global__ or __device__ missing before the function?"},
-    {"closure type for a lambda", "",
-     "A lambda that is written in host code cannot be passed to a kernel. Write its code in the kernel, or "
-     "pass a struct whose operator() is marked __device__, as the lab's operators are."},
-    {"annotation on lambda requires", "",
-     "A lambda that is written in host code cannot be passed to a kernel. Write its code in the kernel, or "
-     "pass a struct whose operator() is marked __device__, as the lab's operators are."},
+    {"closure type for a lambda", "", kOnLambdas},
+    {"annotation on lambda requires", "", kOnLambdas},
     {"calling a __device__ function", "from a __host__",
      "That function is for kernels alone: is __global__ or __device__ missing before the one that calls it?"},
     {"__host__ function", "is not allowed",

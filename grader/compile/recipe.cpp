@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: MIT
-// Reading order: recipe_for; side_by_side.
 #include "compile/recipe.hpp"
 
 #include <fmt/format.h>
@@ -8,6 +7,7 @@
 #include <filesystem>
 
 #include "build_config.hpp"
+#include "compile/parallel_script.hpp"
 #include "process.hpp"
 #include "text.hpp"
 
@@ -70,12 +70,6 @@ bool is_for_several_devices(const std::string& lab) {
   return std::ranges::find(labs, lab) != labs.end();
 }
 
-std::string shell_word(std::string_view word) {
-  std::string out = "'";
-  for (const char c : word) out += c == '\'' ? std::string("'\\''") : std::string(1, c);
-  return out + "'";
-}
-
 std::string fill_in(std::string text, const std::string& source, const std::string& object,
                     const std::string& runner) {
   replace_all(text, "{source}", shell_word(source));
@@ -97,7 +91,7 @@ Result<Recipe> recipe_for(const Layout& layout, const std::string& lab) {
   const auto said = run_process(command, how);
   if (!said) return said.error();
   if (said->exit_code == 0) {
-    const std::string script = side_by_side(said->output, source);
+    const std::string script = parallel_script(said->output, source);
     if (!script.empty()) recipe.compile = script;
   }
   recipe.headers = headers_of(layout, lab);
@@ -123,127 +117,6 @@ std::string toolchain_versions(const Toolchain& toolchain) {
     out += fmt::format("{}\n{}", command.front(), said ? said->output : "");
   }
   return out;
-}
-
-namespace {
-
-// The names of temporary files contain the compiler's process id:
-// "/tmp/tmpxft_00001a_00000000-5_scan.cpp4.ii" becomes "$w/5_scan.cpp4.ii".
-std::string with_names_of_ours(std::string command) {
-  constexpr std::string_view kBegin = "tmpxft_", kFolder = "/tmp/";
-  for (std::size_t at; (at = command.find(kBegin)) != std::string::npos;) {
-    const std::size_t end = command.find('-', at);
-    if (end == std::string::npos) return "";
-    const bool placed =
-        at >= kFolder.size() && command.compare(at - kFolder.size(), kFolder.size(), kFolder) == 0;
-    const std::size_t from = placed ? at - kFolder.size() : at;
-    command.replace(from, end + 1 - from, placed ? "$w/" : "");
-  }
-  return command;
-}
-
-// The path after an option up to the closing quote: for `--x="$w/a"` and the option `--x="` it is $w/a.
-std::string path_behind(const std::string& command, std::string_view option) {
-  const std::size_t at = command.find(option);
-  if (at == std::string::npos) return "";
-  const std::size_t from = at + option.size();
-  return command.substr(from, command.find('"', from) - from);
-}
-
-// The program of a command; the name may be partly quoted.
-std::string program_of(const std::string& command) {
-  bool inside = false;
-  for (std::size_t i = 0; i < command.size(); ++i) {
-    if (command[i] == '"') inside = !inside;
-    if (command[i] == ' ' && !inside) return command.substr(0, i);
-  }
-  return command;
-}
-
-// The output of "fatbinary --embedded-fatbin", except that the data stays in its file, so that the host part
-// need not wait for it.
-constexpr const char* kFatbin = R"(#include "fatbinary_section.h"
-asm(".section .nv_fatbin, \"a\"\n.align 8\nfatbinData:\n.incbin \"$w/device.fatbin\"\n.text\n");
-extern "C" {
-extern const unsigned long long fatbinData[];
-static const __fatBinC_Wrapper_t __fatDeviceText __attribute__((aligned(8)))
-    __attribute__((section(".nvFatBinSegment"))) = {0x466243b1, 1, fatbinData, 0};
-}
-)";
-
-}  // namespace
-
-std::string side_by_side(std::string_view dryrun, const std::string& source) {
-  constexpr std::string_view kMark = "#$ ";
-  std::string exports, host, device, machine, compile, module_id, fatbin;
-  const auto then = [](std::string& to, const std::string& command) {
-    to += (to.empty() ? "" : " &&\n  ") + command;
-  };
-  for (std::string_view line : lines_of(dryrun)) {
-    if (!line.starts_with(kMark)) return "";
-    line.remove_prefix(kMark.size());
-    const std::size_t sign = line.find('=');
-    if (sign != std::string_view::npos &&
-        line.substr(0, sign).find_first_of(" \"") == std::string_view::npos) {
-      const std::string_view name = line.substr(0, sign);
-      if (name == "PATH" || name == "CICC_PATH" || name == "NVVMIR_LIBRARY_DIR")
-        exports += fmt::format("export {}={}\n", name, shell_word(line.substr(sign + 1)));
-      continue;
-    }
-    std::string command = with_names_of_ours(std::string(line));
-    replace_all(command, "\"" + source + "\"", "{source}");
-    if (command.starts_with("rm ")) continue;
-    if (has(command, " -E -x c++ ")) {
-      then(has(command, "-D__CUDA_ARCH__=") ? device : host, command);
-    } else if (command.starts_with("cudafe++ ")) {
-      // cudafe++ and the device compiler must use the same module id. The script writes it in advance, so
-      // that the device compiler need not wait for cudafe++.
-      module_id = path_behind(command, "--module_id_file_name \"");
-      const std::size_t at = command.find("--gen_module_id_file ");
-      if (module_id.empty() || at == std::string::npos) return "";
-      command.erase(at, std::string_view("--gen_module_id_file ").size());
-      then(host, command);
-    } else if (command.starts_with("\"$CICC_PATH/cicc\" ")) {
-      then(device, command);
-    } else if (command.starts_with("ptxas ")) {
-      then(machine, command);
-    } else if (command.starts_with("fatbinary ")) {
-      fatbin = path_behind(command, "--embedded-fatbin=\"");
-      if (fatbin.empty()) return "";
-      replace_all(command, "--embedded-fatbin=\"" + fatbin + "\"", "--create=\"$w/device.fatbin\"");
-      then(machine, command);
-    } else if (has(command, " -c -x c++ ") && compile.empty()) {
-      compile = command;
-    } else {
-      return "";
-    }
-  }
-  const std::string into_object = "-o \"{object}\"";
-  if (host.empty() || device.empty() || machine.empty() || fatbin.empty() || !has(compile, into_object))
-    return "";
-  const std::string assemble = fmt::format("{}{} -c \"$w/host.s\" -o {{object}}", program_of(compile),
-                                           has(compile, " -m64 ") ? " -m64" : "");
-  replace_all(compile, into_object, "-o \"$w/host.s\"");
-  replace_all(compile, " -c -x c++ ", " -S -x c++ ");
-  std::string name = fs::path(source).filename().string();
-  std::ranges::replace_if(
-      name, [](char c) { return c == '.' || c == '-'; }, '_');
-  std::string wrapper = kFatbin;
-  replace_all(wrapper, "$w", "'\"$w\"'");
-  return fmt::format(
-      "w={{folder}}\n{}"
-      "printf %s _00000000_{}_{}_00000000 >\"{}\"\n"
-      "printf %s '{}' >\"{}\"\n"
-      "{{\n  {}\n}} >\"$w/host.txt\" 2>&1 &\nhost=$!\n"
-      "{{\n  {}\n}} >\"$w/device.txt\" 2>&1 &\ndevice=$!\n"
-      "wait $host || {{ kill $device 2>/dev/null; cat \"$w/host.txt\"; exit 1; }}\n"
-      "wait $device || {{ cat \"$w/device.txt\"; exit 1; }}\n"
-      "cat \"$w/host.txt\" \"$w/device.txt\"\n"  // warnings
-      "{{\n  {}\n}} >\"$w/machine.txt\" 2>&1 &\nmachine=$!\n"
-      "{} || exit 1\n"
-      "wait $machine || {{ cat \"$w/machine.txt\"; exit 1; }}\n"
-      "{}\n",
-      exports, name.size(), name, module_id, wrapper, fatbin, host, device, machine, compile, assemble);
 }
 
 }  // namespace course::grader

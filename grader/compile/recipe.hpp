@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: MIT
 // How a lab's file is compiled and linked: the shell commands, which run in a sandbox, and the files that
-// they read. No build system runs on student code. The device part and the host part are compiled in parallel
-// with the commands that nvcc would run one after the other.
+// they read. No build system runs on student code. parallel_script.hpp makes the compilation shorter.
 #pragma once
 
 #include <string>
@@ -32,14 +31,5 @@ std::string toolchain_versions(const Toolchain& toolchain);
 // `text` with the placeholders of a Recipe's commands replaced by quoted paths.
 std::string fill_in(std::string text, const std::string& source, const std::string& object,
                     const std::string& runner);
-
-// --- Functions without side effects ---
-
-// Quotes a path or word for the shell.
-std::string shell_word(std::string_view word);
-
-// A script of the commands that "nvcc --dryrun … -o {object} -c `source`" prints, as far as possible in
-// parallel; "" if nvcc's output does not have the expected form, as a newer version's may.
-std::string side_by_side(std::string_view dryrun, const std::string& source);
 
 }  // namespace course::grader

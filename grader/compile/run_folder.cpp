@@ -15,7 +15,7 @@
 #include <mutex>
 #include <thread>
 
-#include "grading/progress.hpp"
+#include "progress.hpp"
 #include "sandbox/cgroup.hpp"
 #include "text.hpp"
 

@@ -4,7 +4,7 @@
 #include <gmock/gmock.h>
 
 #include "compile/compile_file.hpp"
-#include "compile/session_runner.hpp"
+#include "grading/session_runner.hpp"
 #include "remote/testing/problem.hpp"
 #include "testing/files.hpp"
 

@@ -5,13 +5,9 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
-#include <filesystem>
-#include <fstream>
-#include <map>
-#include <memory>
-#include <mutex>
 #include <tuple>
 
+#include "grading/planning/plan.hpp"
 #include "text.hpp"
 
 namespace course::grader {
@@ -45,11 +41,10 @@ std::string indented_source(const SourceLine& source_line, const std::string& fi
 }
 
 std::string task_line(const CheckedTask& task) {
-  switch (task.verdict) {
-    case Verdict::ok: return fmt::format("  {}: {} cases checked\n", task.id, task.cases_run);
-    case Verdict::not_implemented: return fmt::format("  {}: not implemented yet\n", task.id);
-    default: return fmt::format("  {}: {}\n", task.id, lab::name_of(task.verdict));
-  }
+  return fmt::format("  {}: {}\n", task.id,
+                     task.verdict == Verdict::ok ? fmt::format("{} cases checked", task.cases_run)
+                     : task.verdict == Verdict::not_implemented ? "not implemented yet"
+                                                                : std::string(lab::name_of(task.verdict)));
 }
 
 }  // namespace
@@ -92,30 +87,6 @@ CheckReport check_lab(const lab::Problem& problem, CaseRunner& runner, const Run
     return place_key(a.finding) < place_key(b.finding);
   });
   return report;
-}
-
-SourceLine source_lines_below(const std::string& root) {
-  struct Files {
-    std::mutex mutex;
-    std::map<std::string, std::vector<std::string>> lines;
-  };
-  return
-      [root, files = std::make_shared<Files>()](const std::string& file, std::uint32_t line) -> std::string {
-        namespace fs = std::filesystem;
-        const std::lock_guard lock(files->mutex);
-        const auto [found, is_new] = files->lines.try_emplace(file);
-        std::vector<std::string>& lines = found->second;
-        std::error_code error;
-        if (is_new) {
-          const fs::path inside = fs::weakly_canonical(root, error);
-          const fs::path path = fs::weakly_canonical(fs::path(root) / file, error);
-          const bool below =
-              std::mismatch(inside.begin(), inside.end(), path.begin(), path.end()).first == inside.end();
-          std::ifstream in(!error && below && fs::is_regular_file(path, error) ? path : fs::path());
-          for (std::string text; std::getline(in, text);) lines.push_back(text);
-        }
-        return line > 0 && line <= lines.size() ? lines[line - 1] : "";
-      };
 }
 
 std::string to_text(const CheckReport& report, const SourceLine& source_line) {

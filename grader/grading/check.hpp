@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Runs small cases of a lab's tasks with all checkers of the simulator and collects the findings by source
-// line.
+// For ./lab check: runs small cases of a lab's tasks with all checkers of the simulator, and lists the
+// findings by source line. Grades nothing.
 #pragma once
 
 #include <cstdint>
@@ -10,8 +10,9 @@
 #include <vector>
 
 #include "grading/case_runner.hpp"
-#include "grading/explain.hpp"
-#include "grading/scoring/metrics.hpp"
+#include "grading/run_context.hpp"
+#include "source_lines.hpp"
+#include "verifier/sim_report.hpp"
 
 namespace course::grader {
 
@@ -39,9 +40,6 @@ struct CheckReport {
 CheckReport check_lab(const lab::Problem& problem, CaseRunner& runner, const RunContext& context,
                       const std::optional<std::string>& only_task,
                       const std::function<void(const std::string&)>& progress);
-
-// Reads only files below `root`, because the file names come from the student's binary.
-SourceLine source_lines_below(const std::string& root);
 
 std::string to_text(const CheckReport& report, const SourceLine& source_line);
 

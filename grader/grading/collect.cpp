@@ -2,7 +2,6 @@
 #include "grading/collect.hpp"
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <chrono>
@@ -12,59 +11,14 @@
 #include "base/rng.hpp"
 #include "grading/baseline.hpp"
 #include "grading/explain.hpp"
+#include "grading/printed.hpp"
+#include "grading/scoring/line_with_most.hpp"
 #include "grading/scoring/metrics.hpp"
-#include "grading/scoring/places.hpp"
 #include "lab/diagnosis.hpp"
-#include "text.hpp"
-#include "verifier/report_fields.hpp"
 #include "verifier/sim_report.hpp"
 
 namespace course::grader {
 namespace {
-
-using lab::fields::Json;
-
-// Whether an element was never stored, and no race explains why: perhaps there are too few threads.
-bool lacks_stores(const lab::Failure& failure) {
-  if (!failure.findings.empty() && failure.findings[0].checker == "racecheck") return false;
-  const bool is_read = !failure.findings.empty() && failure.findings[0].kind == "uninitialised-global";
-  return is_read ||
-         (failure.mismatch && std::ranges::any_of(failure.mismatch->causes, [](const lab::Cause& cause) {
-            return cause.rule == "never_written";
-          }));
-}
-
-// "launched for n = 300: k01_rows<<<1, 256>>>, k01_columns<<<1, 256>>>" of the simulator's report; "" if
-// there are many. No launch may have a thread for each of the output's elements; or one has just as many
-// blocks as elements are right before the first wrong one.
-std::string launches_in(std::string_view sim_report, std::uint64_t n, const lab::Mismatch& mismatch) {
-  const Json root = Json::parse(sim_report, nullptr, /*allow_exceptions=*/false);
-  std::vector<std::string> all;
-  std::uint64_t most_threads = 0;
-  bool lacks_a_block = false;
-  for (const Json& one : lab::fields::list(root, "launches")) {
-    const std::string_view kernel = lab::fields::text(one, "kernel");
-    if (kernel.empty()) continue;
-    std::string text = tame_line(lab::short_kernel_name(std::string(kernel))) + "<<<";
-    std::uint64_t threads = 1;
-    for (const char* size : {"grid", "block"}) {
-      std::vector<unsigned> numbers;
-      for (const Json& side : lab::fields::list(one, size))
-        if (side.is_number_unsigned()) threads *= numbers.emplace_back(side.get<unsigned>());
-      lacks_a_block |= size[0] == 'g' && threads == mismatch.index && threads > 1;
-      while (numbers.size() > 1 && numbers.back() == 1) numbers.pop_back();
-      text += fmt::format("{}{}", size[0] == 'g' ? "" : ", ", fmt::join(numbers, " x "));
-    }
-    most_threads = std::max(most_threads, threads);
-    if (std::ranges::find(all, text + ">>>") == all.end()) all.push_back(text + ">>>");
-  }
-  if (all.empty() || all.size() > 4) return "";
-  return fmt::format("launched for n = {}: {}{}", n, fmt::join(all, ", "),
-                     n == 0                            ? ". Is the result stored if there are no items?"
-                     : most_threads < mismatch.n_total ? ". Is there a thread for each element?"
-                     : lacks_a_block                   ? ". Is there a block for each element?"
-                                                       : "");
-}
 
 using lab::Verdict;
 
@@ -86,44 +40,13 @@ lab::Verdict object_to(const lab::SimReport& report, const Step& step, const lab
   return Verdict::policy;
 }
 
-// The program's output, without the simulator's message about a launch if a known cause says the same.
-std::string printed_by(const lab::Outcome& outcome) {
-  return outcome.failure.has_cause() ? own_output(outcome.printed) : outcome.printed;
-}
-
-// The end of a failed case's output: the text of an uncaught exception, a failed assertion, the simulator's
-// message, or the student's printf.
-std::vector<std::string> last_words(const lab::Outcome& outcome) {
-  if (outcome.verdict == Verdict::infra || outcome.verdict == Verdict::not_implemented) return {};
-  constexpr std::size_t kLongest = 400;  // bytes of a line
-  const std::string own = printed_by(outcome);
-  std::string_view printed = own;
-  while (!printed.empty() && printed.back() == '\n') printed.remove_suffix(1);
-  std::vector<std::string> lines;
-  for (const std::string_view one : lines_of(printed)) {
-    const std::string line = tame_line(one);
-    lines.push_back(line.size() > kLongest ? line.substr(0, kLongest) + "…" : line);
-  }
-  if (lines.size() <= kMaxLinesInMessage) return lines;
-  lines.erase(lines.begin(), lines.end() - kMaxLinesInMessage);
-  lines.insert(lines.begin(), "…");
-  return lines;
-}
-
 class Collector {
  public:
-  Collector(TaskRun& run, const CollectHooks& hooks, int round)
-      : problem_(*run.problem),
-        task_(*run.task),
-        context_(run.context),
-        plan_(run.plan),
-        evidence_(run.evidence),
-        hooks_(hooks),
-        round_(round) {}
+  Collector(TaskRun& run, const CollectHooks& hooks, int round) : run_(run), hooks_(hooks), round_(round) {}
 
   // Returns false if the task is decided and no further step is needed.
   bool run(const Step& step) {
-    const lab::Case& c = plan_.cases[step.case_index];
+    const lab::Case& c = run_.plan.cases[step.case_index];
     if (n_failed() >= kFailuresShown && c.n < kTellingItems) return true;
     if (hooks_.progress) hooks_.progress(std::string(task_.id) + " " + c.name);
     const std::string drawn = round_ == 0 ? c.name : fmt::format("{} round {}", c.name, round_);
@@ -152,6 +75,28 @@ class Collector {
       find_cause_on_simulator(step, c, seed, outcome);
       outcome.failure.printed = last_words(outcome);
     }
+    CaseRecord& record = evidence_.cases.emplace_back(record_of(step, c, outcome));
+    record.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
+    if (record.verdict != Verdict::ok && record.verdict != Verdict::suspect)
+      return may_go_on(step, c, record.verdict);
+    if (c.n > 0) right_.push_back(c.n);
+    if (outcome.processor_seconds >= slowest_seconds_) {
+      slowest_seconds_ = outcome.processor_seconds;
+      slowest_case_ = c.name;
+    }
+    if (report.readable && task_.reference_us > 0 &&
+        (task_.speedup.empty() ? step.is_counted : step.is_timed))
+      evidence_.time_ratio += report.modelled_us / task_.reference_us;
+    if (step.is_counted && report.readable) keep_worst(report, ideal), find_places(step, c, seed);
+    if (step.is_timed) keep_times(step, c, outcome);
+    return true;
+  }
+
+  std::string lengths() const { return lengths_text(right_, wrong_); }
+
+ private:
+  // The record of a case, with what its source lines and launches explain. (Not yet its seconds.)
+  CaseRecord record_of(const Step& step, const lab::Case& c, lab::Outcome& outcome) {
     CaseRecord record;
     record.name = c.name;
     record.stage = step.stage;
@@ -164,34 +109,13 @@ class Collector {
       shortest_that_printed_ = c.n;
     }
     if (hooks_.source_line) explain_lines(outcome.failure, hooks_.source_line);
-    if (lacks_stores(outcome.failure)) {
-      const auto& mismatch = outcome.failure.mismatch;
-      std::string launched = launches_in(outcome.sim_report, c.n, mismatch.value_or(lab::Mismatch{}));
-      if (!launched.empty()) outcome.failure.notes.push_back(std::move(launched));
-    }
+    explain_launches(outcome.failure, outcome.sim_report, c.n);
     if (outcome.verdict != Verdict::ok) set_failure(record, outcome.failure);
     if (step.stage == Stage::correctness && outcome.failure.mismatch)
       evidence_.failed.push_back(evidence_.cases.size());
-    record.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
-    evidence_.cases.push_back(record);
-
-    if (record.verdict == Verdict::ok || record.verdict == Verdict::suspect) {
-      if (c.n > 0) right_.push_back(c.n);
-      if (outcome.processor_seconds >= slowest_seconds_) {
-        slowest_seconds_ = outcome.processor_seconds;
-        slowest_case_ = c.name;
-      }
-      if (report.readable && task_.reference_us > 0 &&
-          (task_.speedup.empty() ? step.is_counted : step.is_timed))
-        evidence_.time_ratio += report.modelled_us / task_.reference_us;
-      if (step.is_counted && report.readable) keep_worst(report, ideal), find_places(step, c, seed);
-      if (step.is_timed) keep_times(step, c, outcome);
-      return true;
-    }
-    return may_go_on(step, c, record.verdict);
+    return record;
   }
 
- private:
   std::ptrdiff_t n_failed() const {
     return std::ranges::count_if(evidence_.cases,
                                  [](const CaseRecord& record) { return record.verdict != Verdict::ok; });
@@ -201,24 +125,16 @@ class Collector {
   // task's first failure.
   void find_cause_on_simulator(const Step& step, const lab::Case& c, std::uint64_t seed,
                                lab::Outcome& outcome) {
-    const bool first = std::ranges::none_of(
-        evidence_.cases, [](const CaseRecord& record) { return record.verdict != Verdict::ok; });
     const bool explicable = outcome.verdict == Verdict::wrong_answer || outcome.verdict == Verdict::crash ||
                             outcome.verdict == Verdict::time_limit;
-    if (step.device != lab::DeviceKind::gpu || !first || !explicable || c.n > kExplainedItems) return;
-    lab::Measure checks;
-    checks.checks = true;
-    lab::Outcome again = hooks_.runner(lab::DeviceKind::sim).run(problem_, task_, c, seed, checks);
+    if (step.device != lab::DeviceKind::gpu || n_failed() > 0 || !explicable || c.n > kExplainedItems) return;
+    lab::Outcome again = hooks_.runner(lab::DeviceKind::sim).run(problem_, task_, c, seed, {.checks = true});
     if (!again.failure.proved) return;
     outcome.failure.findings = std::move(again.failure.findings);
     outcome.failure.diagnosis = std::move(again.failure.diagnosis);
     outcome.failure.proved = outcome.failure.found_on_simulator = true;
   }
 
- public:
-  std::string lengths() const { return lengths_text(right_, wrong_); }
-
- private:
   // After a failure correctness continues until kFailuresShown cases have failed, so that a student sees
   // whether one case or all are wrong.
   bool may_go_on(const Step& step, const lab::Case& c, Verdict verdict) {
@@ -226,9 +142,8 @@ class Collector {
     if (verdict != Verdict::wrong_answer && verdict != Verdict::crash) return false;
     // A few more, if they may decide between several causes, or one of them may have an output, or items.
     const bool no_output = evidence_.failed.empty() && hides_output(deciding_record(evidence_.cases));
-    if (c.n > 0) ++n_failed_with_items_, wrong_.push_back(c.n);
-    return n_failed() < kFailuresShown ||
-           (n_failed() < kFailuresForItems && (no_output || n_failed_with_items_ == 0)) ||
+    if (c.n > 0) wrong_.push_back(c.n);
+    return n_failed() < kFailuresShown || (n_failed() < kFailuresForItems && (no_output || wrong_.empty())) ||
            (n_failed() < kFailuresToDecide && lab::is_ambiguous(failed_cases(evidence_)));
   }
 
@@ -251,8 +166,7 @@ class Collector {
         missed.push_back(goal.metric);
     }
     if (missed.empty()) return;
-    lab::Measure lines;
-    lines.counters = lines.profile = lines.fresh = lines.only_verdict = true;
+    const lab::Measure lines{.counters = true, .profile = true, .fresh = true, .only_verdict = true};
     const lab::Outcome outcome = hooks_.runner(step.device).run(problem_, task_, c, seed, lines);
     for (const lab::Metric metric : missed) {
       if (std::string place = line_with_most(metric, problem_.manifest().id, outcome.sim_report);
@@ -282,14 +196,13 @@ class Collector {
     timing.kernel_runs = static_cast<int>(timing.samples.kernel_us.size());
   }
 
-  const lab::Problem& problem_;
-  const lab::Task& task_;
-  const RunContext& context_;
-  const Plan& plan_;
-  Evidence& evidence_;
+  TaskRun& run_;
+  const lab::Problem& problem_ = *run_.problem;
+  const lab::Task& task_ = *run_.task;
+  const RunContext& context_ = run_.context;
+  Evidence& evidence_ = run_.evidence;
   const CollectHooks& hooks_;
   const int round_;
-  int n_failed_with_items_ = 0;
   std::vector<std::uint64_t> right_, wrong_;  // numbers of items of the cases so far
   std::string slowest_case_;                  // of the cases that were right
   double slowest_seconds_ = 0;
@@ -302,20 +215,20 @@ void collect(TaskRun& run, Share share, const CollectHooks& hooks, int round) {
   Collector collector(run, hooks, round);
   const Plan& plan = run.plan;
   Evidence& evidence = run.evidence;
+  const auto has_failed = [&] {
+    const CaseRecord* wrong = deciding_record(evidence.cases);
+    return wrong != nullptr && wrong->verdict != Verdict::suspect;
+  };
   evidence.cases_planned = plan.correctness_steps();
   for (const Step& step : plan.steps) {
     if (step.alone != (share == Share::alone)) continue;
     // Later stages are meaningful only if all earlier cases were right.
-    const CaseRecord* wrong = deciding_record(evidence.cases);
-    const bool failed = wrong != nullptr && wrong->verdict != Verdict::suspect;
-    if (failed && step.stage != Stage::correctness) break;
+    if (has_failed() && step.stage != Stage::correctness) break;
     if (!collector.run(step)) break;
   }
   if (share == Share::shared) diagnose_together(evidence, collector.lengths());
-  const CaseRecord* wrong = deciding_record(evidence.cases);
-  const bool failed = wrong != nullptr && wrong->verdict != Verdict::suspect;
-  evidence.complete = !failed && evidence.cases.size() >= plan.steps.size();
-  if (failed) {  // what a wrong program costs means nothing
+  evidence.complete = !has_failed() && evidence.cases.size() >= plan.steps.size();
+  if (has_failed()) {  // what a wrong program costs means nothing
     evidence.metrics.clear(), evidence.places.clear(), evidence.timings.clear();
     evidence.time_ratio = 0;
   }

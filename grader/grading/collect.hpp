@@ -10,9 +10,10 @@
 #include <string>
 
 #include "grading/case_runner.hpp"
-#include "grading/explain.hpp"
 #include "grading/planning/plan.hpp"
+#include "grading/run_context.hpp"
 #include "grading/scoring/score.hpp"
+#include "source_lines.hpp"
 
 namespace course::grader {
 

@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <set>
 
+#include "grading/explain.hpp"
 #include "testing/scripted.hpp"
 
 namespace course::grader {

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: MIT
+// Reading order: explain_lines, explain_launches (one case); diagnose_together (all).
 #include "grading/explain.hpp"
 
 #include <fmt/format.h>
@@ -9,11 +10,14 @@
 #include <utility>
 #include <vector>
 
-#include "base/rng.hpp"
 #include "text.hpp"
+#include "verifier/report_fields.hpp"
+#include "verifier/sim_report.hpp"
 
 namespace course::grader {
 namespace {
+
+using lab::fields::Json;
 
 // Without indentation and comment.
 std::string trimmed(std::string_view text) {
@@ -36,6 +40,48 @@ std::string quote(const SourceLine& source_line, const std::string& file, std::u
 
 bool is_out_of_bounds(const lab::SimFinding& finding) {
   return finding.checker == "memcheck" && finding.kind.starts_with("out-of-bounds");
+}
+
+// Whether an element was never stored, and no race explains why: perhaps there are too few threads.
+bool lacks_stores(const lab::Failure& failure) {
+  if (!failure.findings.empty() && failure.findings[0].checker == "racecheck") return false;
+  const bool is_read = !failure.findings.empty() && failure.findings[0].kind == "uninitialised-global";
+  return is_read ||
+         (failure.mismatch && std::ranges::any_of(failure.mismatch->causes, [](const lab::Cause& cause) {
+            return cause.rule == "never_written";
+          }));
+}
+
+// "launched for n = 300: k01_rows<<<1, 256>>>, k01_columns<<<1, 256>>>" of the simulator's report; "" if
+// there are many. No launch may have a thread for each of the output's elements; or one has just as many
+// blocks as elements are right before the first wrong one.
+std::string launches_in(std::string_view sim_report, std::uint64_t n, const lab::Mismatch& mismatch) {
+  const Json root = Json::parse(sim_report, nullptr, /*allow_exceptions=*/false);
+  std::vector<std::string> all;
+  std::uint64_t most_threads = 0;
+  bool lacks_a_block = false;
+  for (const Json& one : lab::fields::list(root, "launches")) {
+    const std::string_view kernel = lab::fields::text(one, "kernel");
+    if (kernel.empty()) continue;
+    std::string text = tame_line(lab::short_kernel_name(std::string(kernel))) + "<<<";
+    std::uint64_t threads = 1;
+    for (const char* size : {"grid", "block"}) {
+      std::vector<unsigned> numbers;
+      for (const Json& side : lab::fields::list(one, size))
+        if (side.is_number_unsigned()) threads *= numbers.emplace_back(side.get<unsigned>());
+      lacks_a_block |= size[0] == 'g' && threads == mismatch.index && threads > 1;
+      while (numbers.size() > 1 && numbers.back() == 1) numbers.pop_back();
+      text += fmt::format("{}{}", size[0] == 'g' ? "" : ", ", fmt::join(numbers, " x "));
+    }
+    most_threads = std::max(most_threads, threads);
+    if (std::ranges::find(all, text + ">>>") == all.end()) all.push_back(text + ">>>");
+  }
+  if (all.empty() || all.size() > 4) return "";
+  return fmt::format("launched for n = {}: {}{}", n, fmt::join(all, ", "),
+                     n == 0                            ? ". Is the result stored if there are no items?"
+                     : most_threads < mismatch.n_total ? ". Is there a thread for each element?"
+                     : lacks_a_block                   ? ". Is there a block for each element?"
+                                                       : "");
 }
 
 // What sim::describe_index says of an index: "; the position comes from d_starts (line 7), by lines 8, 7".
@@ -72,16 +118,6 @@ void show_output_of_others(const Evidence& evidence, CaseRecord& record) {
 }
 
 }  // namespace
-
-std::string RunContext::rerun_flags() const {
-  return (gpus > 0 ? fmt::format("--gpus {}", gpus) : fmt::format("--device {}", name_of(device))) +
-         (solutions ? " --solutions" : "");
-}
-
-std::uint64_t RunContext::seed_of(Stage stage, std::string_view task, std::string_view case_name) const {
-  if (seed_is_of_case) return seed;
-  return one_way(seed, fmt::format("{} {} {} {}", lab, name_of(stage), task, case_name));
-}
 
 void explain_lines(lab::Failure& failure, const SourceLine& source_line) {
   if (failure.findings.empty()) return;
@@ -122,19 +158,10 @@ void explain_lines(lab::Failure& failure, const SourceLine& source_line) {
   });
 }
 
-std::string own_output(std::string_view printed) {
-  std::string own;
-  for (const std::string_view line : lines_of(printed))
-    if (!line.starts_with("simulator: ")) own += std::string(line) + "\n";
-  return own.substr(0, own.find_last_not_of('\n') + 1);
-}
-
-std::string printed_lines(std::string_view printed, std::size_t limit, std::size_t indent) {
-  const std::string own = own_output(printed), shown = first_lines(own, limit);
-  std::string out;
-  for (const std::string_view line : lines_of(own.empty() ? own : shown))
-    out += std::string(indent, ' ') + tame_line(line) + "\n";
-  return out;
+void explain_launches(lab::Failure& failure, std::string_view sim_report, std::uint64_t n) {
+  if (!lacks_stores(failure)) return;
+  std::string launched = launches_in(sim_report, n, failure.mismatch.value_or(lab::Mismatch{}));
+  if (!launched.empty()) failure.notes.push_back(std::move(launched));
 }
 
 bool hides_output(const CaseRecord* record) {
@@ -185,12 +212,7 @@ void diagnose_together(Evidence& evidence, const std::string& lengths) {
   if (!lengths.empty() && !is_race) failure.notes.push_back(lengths);
   lab::Diagnosis common = lab::likely_cause(failed_cases(evidence));
   const bool explains_all = !common.causes.empty() && !common.causes.front().is_sign && common.n_failed == 0;
-  if (failure.proved) {
-    if (failure.findings.empty()) return;  // the diagnosis is the proof
-    failure.diagnosis = explains_all ? std::move(common) : lab::Diagnosis{};
-    set_failure(record, std::move(failure));
-    return;
-  }
+  if (failure.proved && failure.findings.empty()) return;  // the diagnosis is the proof
   const auto proved =
       std::ranges::find_if(evidence.failed, [&](std::size_t i) { return evidence.cases[i].failure->proved; });
   if (proved != evidence.failed.end()) {
@@ -201,7 +223,7 @@ void diagnose_together(Evidence& evidence, const std::string& lengths) {
       failure.diagnosis = other.failure->diagnosis;
     else
       failure.diagnosis = explains_all ? std::move(common) : lab::Diagnosis{};
-    failure.found_in = other.name;
+    if (&other != &record) failure.found_in = other.name;
   } else if (!text_of(common).empty() || failure.findings.empty()) {
     // What all outputs have in common, else what a checker has noticed in the first case.
     failure.findings.clear();

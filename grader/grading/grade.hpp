@@ -13,9 +13,9 @@
 
 #include "grading/baseline.hpp"
 #include "grading/case_runner.hpp"
-#include "grading/explain.hpp"
-#include "grading/progress.hpp"
+#include "progress.hpp"
 #include "report/result.hpp"
+#include "source_lines.hpp"
 
 namespace course::grader {
 

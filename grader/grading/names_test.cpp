@@ -5,9 +5,9 @@
 
 #include <nlohmann/json.hpp>
 
-#include "grading/planning/catalogue.hpp"
-#include "grading/planning/seed.hpp"
+#include "grading/catalogue.hpp"
 #include "grading/planning/select.hpp"
+#include "grading/run_context.hpp"
 #include "testing/scripted.hpp"
 
 namespace course::grader {

@@ -11,8 +11,8 @@
 #include <utility>
 #include <vector>
 
-#include "grading/check.hpp"
 #include "lab/problem.hpp"
+#include "source_lines.hpp"
 
 namespace course::grader {
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "smallest/smallest.hpp"
+#include "smallest/search.hpp"
 
 #include <fmt/format.h>
 #include <gmock/gmock.h>
@@ -11,7 +11,7 @@
 #include "lab/compare.hpp"
 #include "lab/derived_cases.hpp"
 #include "lab/poison.hpp"
-#include "smallest/smallest_text.hpp"
+#include "smallest/message.hpp"
 #include "testing/scripted.hpp"
 #include "text.hpp"
 

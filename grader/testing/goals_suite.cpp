@@ -11,9 +11,9 @@
 #include <map>
 #include <regex>
 
-#include "compile/session_runner.hpp"
-#include "grading/planning/catalogue.hpp"
+#include "grading/catalogue.hpp"
 #include "grading/scoring/metrics.hpp"
+#include "grading/session_runner.hpp"
 #include "registry.hpp"
 #include "testing/files.hpp"
 #include "verifier/sim_report.hpp"

@@ -17,10 +17,10 @@
 #include <cstdlib>
 #include <thread>
 
-#include "compile/session_runner.hpp"
 #include "grading/collect.hpp"
 #include "grading/grade.hpp"
 #include "grading/scoring/metrics.hpp"
+#include "grading/session_runner.hpp"
 #include "lab/diagnosis.hpp"
 #include "registry.hpp"
 #include "report/edition.hpp"

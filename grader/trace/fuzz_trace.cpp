@@ -6,7 +6,7 @@
 
 #include "profile/profile.hpp"
 #include "registry.hpp"
-#include "trace/tables.hpp"
+#include "trace/print.hpp"
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   using namespace course::grader;

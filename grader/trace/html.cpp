@@ -14,6 +14,7 @@
 #include "page/table.hpp"
 #include "text.hpp"
 #include "trace/picture.hpp"
+#include "trace/words.hpp"
 
 namespace course::grader {
 namespace {
@@ -114,8 +115,6 @@ std::string trace_steps(const TraceView& view, const SourceLine& source_line) {
   for (const TraceTable& table : view.tables) {
     for (const TraceStep& step : table.steps) {
       ++number;
-      std::string when = moment_of(step);
-      if (step.times > 1) when += fmt::format(" ({} times)", step.times);
       const bool fault = step.after == "fault";
       Html content = step_picture(view, step.number);
       if (fault)
@@ -126,7 +125,7 @@ std::string trace_steps(const TraceView& view, const SourceLine& source_line) {
       items += fmt::format(
           "<li class=\"step\" id=\"step-{0}\"><p class=\"moment\">{0}. {1}: <span "
           "class=\"quiet\">{2}</span></p>\n{3}</li>\n",
-          number, text(title_of(table)).markup, text(when).markup, content.markup);
+          number, text(title_of(table)).markup, text(label_of(step)).markup, content.markup);
     }
   }
   if (number == 0) return "";
@@ -153,11 +152,12 @@ std::string trace_html(const TraceView& view, const SourceLine& source_line, con
                                                    page::Tone::quiet) +
                                        trace_picture(view));
   }
-  if (!view.fault.empty() || !view.findings.empty()) {
+  std::vector<std::string> findings = view.findings;
+  if (findings.empty() && !view.fault.empty()) findings.push_back(view.fault);
+  if (!findings.empty()) {
     Html list;
-    for (const std::string& finding : view.findings)
+    for (const std::string& finding : findings)
       list += page::raw("<li>") + text(finding) + page::raw("</li>\n");
-    if (view.findings.empty()) list = page::raw("<li>") + text(view.fault) + page::raw("</li>\n");
     document.sections.emplace_back("Findings");
     document.body += page::section("Findings", page::raw("<ul>\n") + list + page::raw("</ul>\n"));
   }

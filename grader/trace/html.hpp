@@ -6,8 +6,8 @@
 
 #include <string>
 
-#include "grading/check.hpp"
-#include "trace/tables.hpp"
+#include "source_lines.hpp"
+#include "trace/view.hpp"
 
 namespace course::grader {
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Reading order: trace_svg and step_picture at the end; strips_of (what is drawn); draw (where); boxes and
+// Reading order: trace_svg and step_picture at the end; strips.hpp (what is drawn); draw (where); boxes and
 // arrows_into.
 #include "trace/picture.hpp"
 
@@ -13,65 +13,21 @@
 
 #include "page/markup.hpp"
 #include "text.hpp"
+#include "trace/strips.hpp"
+#include "trace/words.hpp"
 
 namespace course::grader {
 namespace {
 
-constexpr double kMargin = 14, kCellHeight = 28, kGap = 14, kArrowGap = 34, kSide = 12;
+constexpr double kMargin = 14, kGap = 14, kArrowGap = 34, kSide = 12;
 constexpr double kCharacter = 8.2;  // width of a character of the values, at 13 px
 
-// One drawn array. `again`: drawn a second time, only as the origin of arrows.
-struct Strip {
-  const TraceTable* table = nullptr;
-  const TraceStep* step = nullptr;
-  bool again = false;
-  int times = 1;
-  const char* again_as = "as above";
-  double x = 0, y = 0, cell = 0;
-  double below = 0;  // arrows into it begin below this: its labels, if they are above it
-
-  std::size_t columns() const {
-    const std::size_t n = std::max<std::size_t>(1, step->cells.size());
-    return step->row_length > 0 && step->row_length < n ? step->row_length : n;
-  }
-  std::size_t rows() const {
-    return (std::max<std::size_t>(1, step->cells.size()) + columns() - 1) / columns();
-  }
-  bool grid() const { return rows() > 1; }
-  double width() const { return cell * static_cast<double>(columns()); }
-  double height() const { return kCellHeight * static_cast<double>(rows()); }
-  double left(std::size_t i) const { return x + cell * static_cast<double>(i % columns()); }
-  double top(std::size_t i) const {
-    const std::size_t row = i / columns();
-    return y + kCellHeight * static_cast<double>(row);
-  }
-};
+// The position of the labels: beside the strips, or above them on narrow screens. Grids always have theirs
+// above.
+enum class Labels { beside, above };
 
 bool exchange(const TraceStep& step) {
   return step.after == "shuffle" || step.after == "vote";
-}
-
-// --- The strips and their order ---------------------------------------------------------------------------
-
-// Whether the strip shows the source element of this store: the same array and element, in the same block if
-// the array belongs to a block.
-bool shows(const Strip& strip, const TraceSource& source, const TraceStore& store) {
-  const TraceStep& step = *strip.step;
-  const bool lanes = source.array == "lanes";
-  if (step.base != source.array ||
-      (lanes && step.array != fmt::format("lanes of warp {}", store.thread / 32)))
-    return false;
-  if ((lanes || source.array.starts_with("s_")) && strip.table->block != std::optional(store.block))
-    return false;
-  return source.element >= step.first && source.element < step.first + step.cells.size();
-}
-
-// The index of the latest strip before `end` that shows the source of the store, or -1.
-int source_strip(const std::vector<Strip>& strips, std::size_t end, const TraceSource& source,
-                 const TraceStore& store) {
-  for (std::size_t k = end; k > 0; --k)
-    if (shows(strips[k - 1], source, store)) return static_cast<int>(k - 1);
-  return -1;
 }
 
 // A short title of a table for the labels: "k03_blelloch, block 0".
@@ -80,50 +36,6 @@ std::string short_title(const TraceTable& table) {
   constexpr std::size_t kMax = 31;
   return fit_left(table.kernel, std::min(display_width(table.kernel), kMax - whose.size())) + whose;
 }
-
-// The position of the labels: beside the strips, or above them on narrow screens. Grids always have theirs
-// above.
-enum class Labels { beside, above };
-
-// Whether the step shows the same values as the one before. Such steps are drawn once.
-bool idles(const TraceStep& before, const TraceStep& step) {
-  const auto same = [](const TraceCell& a, const TraceCell& b) { return a.text == b.text; };
-  if (before.after != step.after || before.after == "fault" || before.cells.size() != step.cells.size())
-    return false;
-  return (before.line == step.line || before.base == step.base) &&
-         std::equal(before.cells.begin(), before.cells.end(), step.cells.begin(), same);
-}
-
-// The steps as strips. A source array that is not directly above its use is drawn again there.
-std::vector<Strip> strips_of(const TraceView& view, bool one_by_one) {
-  std::vector<Strip> strips;
-  for (const TraceTable& table : view.tables) {
-    for (const TraceStep& step : table.steps) {
-      if (!one_by_one && !strips.empty() && strips.back().table == &table &&
-          idles(*strips.back().step, step)) {
-        strips.back().times += step.times;
-        continue;
-      }
-      std::set<int> wanted;
-      for (std::size_t k = 0; k < step.stores.size(); ++k)
-        for (const TraceSource& source : step.stores[k].from)
-          if (!source.inside) wanted.insert(source_strip(strips, strips.size(), source, step.stores[k]));
-      wanted.erase(-1);
-      const int near =
-          static_cast<int>(strips.size() - std::min(strips.size(), std::max<std::size_t>(wanted.size(), 1)));
-      std::vector<Strip> again;
-      for (const int k : wanted) {
-        const Strip& from = strips[static_cast<std::size_t>(k)];
-        if (k < near && !from.grid()) again.push_back({from.table, from.step, true});
-      }
-      strips.insert(strips.end(), again.begin(), again.end());
-      strips.push_back({&table, &step, false, step.times});
-    }
-  }
-  return strips;
-}
-
-// --- Drawing ----------------------------------------------------------------------------------------------
 
 std::string arrow(const char* look, double x1, double y1, double x2, double y2) {
   // The line ends before its target; the head covers the rest.
@@ -261,7 +173,7 @@ Drawing draw(std::vector<Strip> strips, std::span<const Strip> all, bool with_li
   for (const Strip& s : all)
     for (const TraceCell& c : s.step->cells) longest = std::max(longest, display_width(c.text));
   // The cells of a grid are wider, because arrows may run between their values.
-  const bool grids = std::ranges::any_of(strips, [](const Strip& s) { return s.grid(); });
+  const bool grids = std::ranges::any_of(strips, &Strip::grid);
   const double cell =
       std::max(30.0, std::ceil((grids ? 26 : 12) + kCharacter * static_cast<double>(longest)));
 
@@ -370,8 +282,8 @@ page::Html inline_picture(const Drawing& d, const std::string& what, const char*
 // Strips are drawn twice, for wide and for narrow screens; the style sheet shows one of them.
 page::Html inline_pictures(const std::vector<Strip>& strips, std::span<const Strip> all, bool with_line,
                            const std::string& what) {
-  const bool grids = std::ranges::all_of(strips, [](const Strip& s) { return s.grid(); });
-  if (grids) return inline_picture(draw(strips, all, with_line), what, "");
+  if (std::ranges::all_of(strips, &Strip::grid))
+    return inline_picture(draw(strips, all, with_line), what, "");
   return inline_picture(draw(strips, all, with_line), what, "roomy") +
          inline_picture(draw(strips, all, with_line, Labels::above), what, "narrow");
 }
@@ -384,14 +296,11 @@ std::string trace_svg(const TraceView& view, const std::string& title) {
   std::string end;
   double height = d.height;
   if (!view.fault.empty()) {
-    std::string line;
     const std::string words = wrap("The trace stops here: " + view.fault,
                                    std::max<std::size_t>(40, static_cast<std::size_t>(d.width / 7.2)));
-    for (std::size_t from = 0; from <= words.size();) {
-      const std::size_t stop = std::min(words.find('\n', from), words.size());
-      end += text_at(kMargin, height, "alarm", words.substr(from, stop - from));
+    for (const std::string_view line : lines_of(words)) {
+      end += text_at(kMargin, height, "alarm", std::string(line));
       height += 18;
-      from = stop + 1;
     }
     height += 6;
   }
@@ -419,17 +328,12 @@ page::Html step_picture(const TraceView& view, int number) {
   while (at < all.size() && (all[at].again || all[at].step->number != number)) ++at;
   if (at == all.size()) return {};
   // The step, and above it the strips that its values come from.
-  std::set<int> wanted;
   const TraceStep& step = *all[at].step;
-  for (std::size_t k = 0; k < step.stores.size(); ++k)
-    for (const TraceSource& source : step.stores[k].from)
-      if (!source.inside) wanted.insert(source_strip(all, at, source, step.stores[k]));
-  wanted.erase(-1);
   std::vector<Strip> shown;
-  shown.reserve(wanted.size() + 1);
-  for (const int k : wanted)
-    shown.push_back(
-        {all[static_cast<std::size_t>(k)].table, all[static_cast<std::size_t>(k)].step, true, 1, "before"});
+  for (const int k : source_strips(all, at, step)) {
+    const Strip& from = all[static_cast<std::size_t>(k)];
+    shown.push_back({from.table, from.step, true, 1, "before"});
+  }
   shown.push_back(all[at]);
   return inline_pictures(shown, all, false, fmt::format("Step {}: {}", number, step.array));
 }

@@ -6,7 +6,7 @@
 #include <string>
 
 #include "page/page.hpp"
-#include "trace/tables.hpp"
+#include "trace/view.hpp"
 
 namespace course::grader {
 

@@ -15,7 +15,8 @@
 #include "text.hpp"
 #include "trace/html.hpp"
 #include "trace/picture.hpp"
-#include "trace/tables.hpp"
+#include "trace/print.hpp"
+#include "trace/words.hpp"
 
 namespace course::grader {
 namespace {

@@ -1,18 +1,18 @@
 // SPDX-License-Identifier: MIT
-// Sorting on the CPU: with the standard library, by digits on one core (the baseline for speedups), and by
-// digits on all cores (the right answers of long arrays). Plain loops, compiled with -O3, without tuning for
-// a particular CPU. Keys are bits; `order` (Order below) says how to compare them. All sorts are stable.
+// Sorting on the CPU: with the standard library (the right answers), and by digits (the baseline for
+// speedups, and the right answers of long arrays, which tests compare with the library's). Plain loops,
+// compiled with -O3, without tuning for a particular CPU. Keys are bits; `order` (Order below) says how to
+// compare them. All sorts are stable.
 #pragma once
 
 #include <algorithm>
 #include <array>
-#include <barrier>
+#include <compare>
 #include <cstddef>
 #include <span>
 #include <utility>
 #include <vector>
 
-#include "lab/all_cores.hpp"
 #include "radix_sort/lab.hpp"
 
 namespace course::radix_sort {
@@ -48,6 +48,7 @@ template <typename Bits, typename Value>
 struct Item {
   Bits key;
   [[no_unique_address]] Value value;
+  auto operator<=>(const Item&) const = default;
 };
 
 // O(n log n) comparisons: std::sort for keys without values that are sorted by all bits (equal keys are
@@ -62,20 +63,18 @@ void sort_by_library(std::span<Item<Bits, Value>> items, const Order<Bits>& orde
   }
 }
 
-inline constexpr std::size_t kTilesWorthAThread = 16;  // of 1,024 items
-inline constexpr unsigned kBaselineDigitBits = 8;
-inline constexpr std::size_t kBaselineDigits = std::size_t{1} << kBaselineDigitBits;
-
 // Least significant digit first. For each digit: add up the counts, then move the items. All digits are
 // counted in one pass at the start.
 template <typename Bits, typename Value>
 void sort_one_thread(std::span<Item<Bits, Value>> items, const Order<Bits>& order) {
+  constexpr unsigned kDigitBits = 8;
+  constexpr std::size_t kDigits = std::size_t{1} << kDigitBits;
   const unsigned n_bits = order.end_bit - order.begin_bit;
-  const unsigned n_passes = (n_bits + kBaselineDigitBits - 1) / kBaselineDigitBits;
+  const unsigned n_passes = (n_bits + kDigitBits - 1) / kDigitBits;
   const auto digit = [](Bits rank, unsigned pass) {
-    return static_cast<std::size_t>(rank >> (pass * kBaselineDigitBits)) % kBaselineDigits;
+    return static_cast<std::size_t>(rank >> (pass * kDigitBits)) % kDigits;
   };
-  std::vector<std::array<std::size_t, kBaselineDigits>> places(n_passes);
+  std::vector<std::array<std::size_t, kDigits>> places(n_passes);
   for (const auto& item : items) {
     const Bits rank = order.rank(item.key);
     for (unsigned pass = 0; pass < n_passes; ++pass) ++places[pass][digit(rank, pass)];
@@ -91,59 +90,22 @@ void sort_one_thread(std::span<Item<Bits, Value>> items, const Order<Bits>& orde
   if (from.data() != items.data()) std::ranges::copy(from, items.begin());
 }
 
-// The same with a contiguous share for each core: counts by (digit, share), so that all shares move their
-// items at the same time.
-template <typename Bits, typename Value>
-void sort_all_cores(std::span<Item<Bits, Value>> items, const Order<Bits>& order) {
-  constexpr std::size_t kWorthAThread =
-      1 << 15;  // items; starting a thread costs about as much as sorting them
-  const std::size_t n_shares = lab::n_shares_of(items.size(), kWorthAThread);
-  if (n_shares == 1) return sort_one_thread(items, order);
-
-  std::vector<Item<Bits, Value>> spare(items.size());
-  std::vector<std::array<std::size_t, kBaselineDigits>> places(n_shares);
-  const unsigned n_bits = order.end_bit - order.begin_bit;
-  const unsigned n_passes = (n_bits + kBaselineDigitBits - 1) / kBaselineDigitBits;
-  std::barrier all_there(static_cast<std::ptrdiff_t>(n_shares));
-  const auto sort_share = [&](std::size_t share) {
-    const std::size_t first = items.size() * share / n_shares, last = items.size() * (share + 1) / n_shares;
-    std::span<Item<Bits, Value>> from = items, to = spare;
-    for (unsigned pass = 0; pass < n_passes; ++pass) {
-      const auto digit = [&](const auto& item) {
-        return static_cast<std::size_t>(order.rank(item.key) >> (pass * kBaselineDigitBits)) %
-               kBaselineDigits;
-      };
-      places[share].fill(0);
-      for (std::size_t i = first; i < last; ++i) ++places[share][digit(from[i])];
-      all_there.arrive_and_wait();
-      if (share == 0) {
-        std::size_t sum = 0;
-        for (std::size_t d = 0; d < kBaselineDigits; ++d)
-          for (auto& counts : places) sum += std::exchange(counts[d], sum);
-      }
-      all_there.arrive_and_wait();
-      for (std::size_t i = first; i < last; ++i) to[places[share][digit(from[i])]++] = from[i];
-      all_there.arrive_and_wait();
-      std::swap(from, to);
-    }
-  };
-  lab::on_all_cores(n_shares, sort_share);
-  if (n_passes % 2 == 1) std::ranges::copy(spare, items.begin());
+inline bool is_merge(Rung rung) {
+  return rung == Rung::merge || rung == Rung::merge_path;
 }
 
-// Each tile of tile_items items is sorted on its own, by digits: on one core, or with a contiguous share of
-// the tiles on each core.
-template <typename Bits, typename Value>
-void sort_tiles(std::span<Item<Bits, Value>> items, const Order<Bits>& order, std::size_t tile_items,
-                bool all_cores) {
-  const std::size_t n_tiles = (items.size() + tile_items - 1) / tile_items;
-  const std::size_t least = all_cores ? kTilesWorthAThread : n_tiles;
-  lab::on_shares(n_tiles, least, [&](std::size_t, std::size_t tile, std::size_t last) {
-    for (; tile < last; ++tile) {
-      const std::size_t first = tile * tile_items;
-      sort_one_thread(items.subspan(first, std::min(tile_items, items.size() - first)), order);
-    }
-  });
+// Calls f with each tile of the items.
+template <typename T, typename F>
+void for_tiles(std::span<T> items, F f, std::size_t tile = kTile) {
+  for (std::size_t first = 0; first < items.size(); first += tile)
+    f(items.subspan(first, std::min(tile, items.size() - first)));
+}
+
+// What the task computes, by sort(items, order).
+template <typename Bits, typename Value, typename Sort>
+void solve(Rung rung, std::span<Item<Bits, Value>> items, const Order<Bits>& order, Sort sort) {
+  if (rung != Rung::tile_sort) return sort(items, order);
+  for_tiles(items, [&](auto tile) { sort(tile, order); });
 }
 
 }  // namespace course::radix_sort

@@ -2,22 +2,23 @@
 // The trusted side of the radix sort lab: its cases, their inputs, and the right answers. Never linked into a
 // runner.
 // Reading order: the tables list what is tried and why, fill() makes the keys, check() decides what is
-// accepted: every output is exact, bit by bit. suspects.hpp lists the mistakes that may explain a wrong one.
+// accepted: every output is exact, bit by bit. causes.hpp explains wrong outputs, wrong_stores.hpp the first
+// wrong store on the way to them.
 
+#include <bit>
 #include <cmath>
-#include <cstring>
+#include <limits>
 #include <optional>
 
 #include "base/rng.hpp"
 #include "lab/compare.hpp"
 #include "lab/diagnosis.hpp"
 #include "lab/items.hpp"
-#include "lab/poison.hpp"
 #include "radix_sort/baseline.hpp"
+#include "radix_sort/causes.hpp"
 #include "radix_sort/lab.hpp"
 #include "radix_sort/points.hpp"
-#include "radix_sort/stores.hpp"
-#include "radix_sort/suspects.hpp"
+#include "radix_sort/wrong_stores.hpp"
 
 namespace course::radix_sort {
 namespace {
@@ -37,6 +38,13 @@ decltype(auto) with_bits(const Case& c, F f) {
   return bytes_of(c.dtype) == 4 ? f(std::uint32_t{}) : f(std::uint64_t{});
 }
 
+// Calls f(Bits{}, Value{}) with the types of the case's keys and values.
+template <typename F>
+decltype(auto) with_types(const Case& c, F f) {
+  return with_bits(c,
+                   [&](auto bits) { return has_values(c) ? f(bits, std::uint32_t{}) : f(bits, NoValue{}); });
+}
+
 template <typename Bits>
 Order<Bits> order_of(const Case& c) {
   return {kind_of(c.dtype), c.params[kDescending] != 0, static_cast<unsigned>(c.params[kBeginBit]),
@@ -47,71 +55,42 @@ Order<Bits> order_of(const Case& c) {
 
 // All kinds of floats, by their bits: zeros, infinities, numbers next to zero, NaNs of both signs with
 // different payloads.
-template <typename Bits>
+template <typename Float, typename Bits>
 Bits float_bits(std::uint64_t choice) {
-  constexpr unsigned kFraction = sizeof(Bits) == 4 ? 23 : 52;
-  constexpr Bits kTop = Bits{1} << (8 * sizeof(Bits) - 1),
-                 kInfinity = static_cast<Bits>((kTop - 1) >> kFraction << kFraction);
-  constexpr Bits kOne =
-      sizeof(Bits) == 4 ? static_cast<Bits>(0x3f800000u) : static_cast<Bits>(0x3ff0000000000000u);
-  constexpr Bits kQuiet = Bits{1} << (kFraction - 1);
+  using Limits = std::numeric_limits<Float>;
+  const auto bits = [](Float number) { return std::bit_cast<Bits>(number); };
   const Bits values[] = {0,
                          1,
-                         kOne,
-                         kOne + 1,
-                         kInfinity - 1,
-                         kInfinity,
-                         static_cast<Bits>(kInfinity | kQuiet),
-                         static_cast<Bits>(kInfinity | kQuiet | 5)};
+                         bits(1),
+                         bits(1) + 1,
+                         bits(Limits::infinity()) - 1,
+                         bits(Limits::infinity()),
+                         bits(Limits::quiet_NaN()),
+                         bits(Limits::quiet_NaN()) | 5};
   const Bits value = values[choice / 2 % std::size(values)];
-  return choice % 2 == 0 ? value : static_cast<Bits>(value | kTop);
+  return choice % 2 == 0 ? value : value | bits(-Float{0});
 }
 
 template <typename Key, typename Bits>
-void fill_keys(std::span<Bits> keys, const Case& c, std::uint64_t seed) {
+void fill_keys(HostBuffer& keys, const Case& c, std::uint64_t seed) {
+  if (!std::is_floating_point_v<Key> || c.pattern != Pattern::extremes)
+    return fill_items(keys.as<Key>(), c.pattern, seed);
   Rng rng(seed);
-  std::uint64_t i = 0;
-  for (Bits& key : keys) {
-    if constexpr (std::is_floating_point_v<Key>) {
-      if (c.pattern == Pattern::extremes) {
-        key = float_bits<Bits>(rng.below(16));
-        ++i;
-        continue;
-      }
-    }
-    key = std::bit_cast<Bits>(item_of<Key>(c.pattern, i++, keys.size(), rng));
-  }
+  for (Bits& key : keys.as<Bits>()) key = float_bits<Key, Bits>(rng.below(16));
 }
 
 template <typename Bits>
-void fill_keys_of(std::span<Bits> keys, const Case& c, std::uint64_t seed) {
+void fill_keys_of(HostBuffer& keys, const Case& c, std::uint64_t seed) {
   using Signed = std::make_signed_t<Bits>;
   using Float = std::conditional_t<sizeof(Bits) == 4, float, double>;
   switch (kind_of(c.dtype)) {
-    case KeyKind::unsigned_number: return fill_keys<Bits>(keys, c, seed);
-    case KeyKind::signed_number: return fill_keys<Signed>(keys, c, seed);
-    case KeyKind::floating: return fill_keys<Float>(keys, c, seed);
+    case KeyKind::unsigned_number: return fill_keys<Bits, Bits>(keys, c, seed);
+    case KeyKind::signed_number: return fill_keys<Signed, Bits>(keys, c, seed);
+    case KeyKind::floating: return fill_keys<Float, Bits>(keys, c, seed);
   }
 }
 
 // --- The right answers.
-
-enum class How { library, one_thread, all_cores };
-
-template <typename Bits, typename Value>
-void sort_items(std::span<Item<Bits, Value>> items, const Order<Bits>& order, How how) {
-  if (how == How::library) return sort_by_library(items, order);
-  if (how == How::one_thread) return sort_one_thread(items, order);
-  sort_all_cores(items, order);
-}
-
-// What the task does with its items.
-template <typename Bits, typename Value>
-void solve_on_cpu(Rung rung, std::span<Item<Bits, Value>> items, const Order<Bits>& order, How how) {
-  if (rung != Rung::tile_sort) return sort_items(items, order, how);
-  if (how != How::library) return sort_tiles(items, order, kTile, how == How::all_cores);
-  for_tiles(items, [&](auto tile) { sort_by_library(tile, order); });
-}
 
 template <typename Bits, typename Value>
 std::vector<Item<Bits, Value>> items_of(std::span<const HostBuffer> buffers) {
@@ -126,164 +105,13 @@ std::vector<Item<Bits, Value>> items_of(std::span<const HostBuffer> buffers) {
 }
 
 template <typename Bits, typename Value>
-void items_to(std::span<const Item<Bits, Value>> items, std::span<HostBuffer> buffers) {
+void items_to(const std::vector<Item<Bits, Value>>& items, std::span<HostBuffer> buffers) {
   const auto keys = buffers[0].as<Bits>();
   for (std::size_t i = 0; i < keys.size(); ++i) keys[i] = items[i].key;
   if constexpr (kHasValues<Value>) {
     const auto values = buffers[1].as<Value>();
     for (std::size_t i = 0; i < values.size(); ++i) values[i] = items[i].value;
   }
-}
-
-// --- Likely causes of a wrong result.
-
-// Whether the output is what the passes but for the last ones leave there: they wrote to another array, or
-// did not run. If there is no other pass, nothing was written.
-template <typename Bits>
-std::optional<Cause> last_passes_missing(Rung rung, const Order<Bits>& right, std::span<const Bits> in,
-                                         std::span<const Bits> out) {
-  if (rung == Rung::tile_sort || is_merge(rung) || right.end_bit == right.begin_bit || in.empty()) return {};
-  const unsigned digit = rung == Rung::split ? 1 : 8;
-  const unsigned n_passes = (right.end_bit - right.begin_bit + digit - 1) / digit;
-  for (unsigned missing = 1; missing <= std::min(n_passes, 3u); ++missing) {
-    std::vector<Bits> left(in.begin(), in.end());
-    if (missing == n_passes) {
-      std::memset(left.data(), std::to_integer<int>(kPoison), left.size() * sizeof(Bits));
-    } else {
-      Order<Bits> others = right;
-      others.end_bit = right.begin_bit + (n_passes - missing) * digit;
-      stable_sort_by(left, others);
-    }
-    if (!std::equal(left.begin(), left.end(), out.begin())) continue;
-    const std::string last = missing == 1 ? "last pass" : fmt::format("last {} passes", missing);
-    const std::string left_there =
-        missing == n_passes ? "nothing was written"
-                            : fmt::format("this is in order by bits {} to {} alone", right.begin_bit,
-                                          right.begin_bit + (n_passes - missing) * digit - 1);
-    return Cause{fmt::format("last_passes_missing {}", missing),
-                 fmt::format("{}: the {} wrote to another array than the output, or did not run. The "
-                             "number of passes may be odd or even",
-                             left_there, last)};
-  }
-  return {};
-}
-
-constexpr const char* kUnstable =
-    "in order, but keys that are equal in the bits that count are not in the order of the input: is every "
-    "pass stable?";
-// The first bit of the last pass if the keys are in order by its digit, but not by the bits below: what is
-// left if a pass is not stable. With few keys, or few in one of two groups, this is no evidence.
-template <typename Bits>
-std::optional<unsigned> last_digit_alone(const Order<Bits>& right, std::span<const Bits> out) {
-  constexpr std::size_t kEnough = 8;
-  if (out.size() < kEnough) return std::nullopt;
-  for (const unsigned digit : {8u, 4u, 1u}) {
-    if (right.end_bit - right.begin_bit <= digit) continue;
-    Order<Bits> last = right;
-    last.begin_bit = right.begin_bit + (right.end_bit - right.begin_bit - 1) / digit * digit;
-    const auto before = [&](Bits a, Bits b) { return last.rank(a) < last.rank(b); };
-    const auto of_both_ends = [&](std::size_t k) {
-      return before(out[k - 1], out[out.size() - k]);  // so there are k keys on either side
-    };
-    if (of_both_ends(digit == 1 ? kEnough / 2 : 1) && std::ranges::is_sorted(out, before))
-      return last.begin_bit;
-  }
-  return std::nullopt;
-}
-
-constexpr const char* kUndone = "all keys are there, but not in order";
-
-// If a key is in the output more often than in the input, it was written in the place of another one.
-template <typename Bits>
-std::optional<Cause> lost_keys(const Case& c, std::span<const Bits> in, std::span<const Bits> out) {
-  std::vector<Bits> had(in.begin(), in.end()), has(out.begin(), out.end());
-  std::ranges::sort(had);
-  std::ranges::sort(has);
-  if (had == has) return {};
-  const auto differs = std::mismatch(had.begin(), had.end(), has.begin());
-  const Bits key = std::min(*differs.first, *differs.second);
-  const auto times = [key](const std::vector<Bits>& keys) {
-    const auto range = std::equal_range(keys.begin(), keys.end(), key);
-    return range.second - range.first;
-  };
-  const std::string printed = print_element(c.dtype, reinterpret_cast<const std::byte*>(&key));
-  return Cause{
-      "keys_lost",
-      times(had) == 0 ? fmt::format("the output holds {}, which is not a key of the input", printed)
-                      : fmt::format("the output does not hold the keys of the input: {} occurs {} time{} "
-                                    "in the input and {} time{} in the output",
-                                    printed, times(had), times(had) == 1 ? "" : "s", times(has),
-                                    times(has) == 1 ? "" : "s"),
-      true,
-      "the output does not hold the keys of the input: some are lost, and others stand there more often"};
-}
-
-// The last tile begins with what its positions without a key hold, as if they had keys.
-template <typename Bits>
-std::optional<Cause> padding_first(const Case& c, std::span<const Bits> in, std::span<const Bits> out) {
-  const std::size_t n_there = in.size() % kTile;
-  if (n_there == 0) return {};
-  const auto last = out.last(n_there);
-  std::vector<Bits> tile(in.end() - static_cast<std::ptrdiff_t>(n_there), in.end());
-  tile.resize(kTile, last[0]);
-  stable_sort_by(tile, order_of<Bits>(c));
-  if (!std::equal(last.begin(), last.end(), tile.begin())) return {};
-  return Cause{"padding_first",
-               "the values of the positions past n come first: while the tile is sorted, these must hold the "
-               "largest key"};
-}
-
-template <typename Bits>
-bool is_in_order(Rung rung, const Order<Bits>& order, std::span<const Bits> keys) {
-  const auto before = [&](Bits a, Bits b) { return order.rank(a) < order.rank(b); };
-  if (rung != Rung::tile_sort) return std::ranges::is_sorted(keys, before);
-  bool sorted = true;
-  for_tiles(keys, [&](auto tile) { sorted = sorted && std::ranges::is_sorted(tile, before); });
-  return sorted;
-}
-
-// The cause of wrong keys.
-template <typename Bits>
-std::vector<Cause> causes_of_keys(Rung rung, const Case& c, std::span<const Bits> in,
-                                  std::span<const Bits> out) {
-  constexpr std::uint64_t kTelling = 8, kWorthTrying = 1 << 17;  // so few keys are in many orders at once
-  const Order<Bits> right = order_of<Bits>(c);
-  std::vector<Cause> causes;
-  if (auto cause = last_passes_missing(rung, right, in, out)) causes.push_back(std::move(*cause));
-  if (auto lost = lost_keys(c, in, out)) {
-    if (auto padding = rung == Rung::tile_sort ? padding_first(c, in, out) : std::nullopt)
-      causes.push_back(std::move(*padding));
-    if (causes.empty()) causes.push_back(std::move(*lost));
-    return causes;
-  }
-  // The same without the last digits is one mistake.
-  const bool without_last = !causes.empty();
-  if (c.n >= kTelling && c.n <= kWorthTrying) {
-    Suspects<Bits> suspects(rung, right, c.n);
-    for (auto& suspect : suspects.all) {
-      // An unchanged input has one explanation, unless another case can show the cause.
-      if (!causes.empty() && causes.front().rule == "nothing_moved" && suspect.rule != "lower_half" &&
-          suspect.rule != "no_flip")
-        continue;
-      std::vector<Bits> keys(in.begin(), in.end());
-      if (without_last && suspect.rule.starts_with("upper_bits_missing")) continue;
-      suspect.treat(keys);
-      if (std::equal(keys.begin(), keys.end(), out.begin()))
-        causes.push_back({suspect.rule, std::move(suspect.hint)});
-    }
-  }
-  if (is_merge(rung)) return causes;
-  const bool sorted = is_in_order(rung, right, out);
-  const auto last = sorted || rung == Rung::tile_sort ? std::nullopt : last_digit_alone(right, out);
-  if (last && causes.empty())
-    causes.push_back(
-        {"last_digit_alone",
-         fmt::format("in order by {}, the digit of the last pass, but not by the bits below: a pass does not "
-                     "keep the order of keys with the same digit, or one before the last is wrong",
-                     *last + 1 == right.end_bit ? fmt::format("bit {}", *last)
-                                                : fmt::format("bits {} to {}", *last, right.end_bit - 1))});
-  causes.push_back({sorted ? "unstable" : "not_sorted", sorted ? kUnstable : kUndone, true});
-  return causes;
 }
 
 // --- The cases.
@@ -293,6 +121,9 @@ struct Sort {
   OpId op;
   unsigned begin = 0, end = 0;
   bool descending = false;
+
+  constexpr Sort bits(unsigned from, unsigned to) const { return {op, from, to, descending}; }
+  constexpr Sort down() const { return {op, begin, end, true}; }
 };
 
 Case make(Sort sort, DType dtype, std::uint64_t n, Pattern pattern, std::uint32_t purpose,
@@ -314,17 +145,7 @@ using enum DType;
 using enum Pattern;
 using Row = CaseRow<Sort>;
 constexpr Sort kKeys{OpId::keys}, kPairs{OpId::pairs};
-constexpr Sort keys(unsigned begin, unsigned end) {
-  return {OpId::keys, begin, end};
-}
-constexpr Sort pairs(unsigned begin, unsigned end) {
-  return {OpId::pairs, begin, end};
-}
-constexpr Sort down(Sort sort) {
-  sort.descending = true;
-  return sort;
-}
-constexpr ShortList<Sort> kBothWays{kKeys, kPairs, down(kKeys), down(kPairs)};
+constexpr ShortList<Sort> kBothWays{kKeys, kPairs, kKeys.down(), kPairs.down()};
 constexpr ShortList<Pattern> kAll{all_equal, ascending, descending, skewed, high_bits, alternating, extremes};
 constexpr ShortList<DType> k32{u32, i32, f32}, k64{u64, i64, f64}, kTypes{u32, i32, f32, u64, i64, f64};
 
@@ -335,9 +156,9 @@ constexpr Row kSizes[] = {
 };
 // The handout's eight keys of three bits.
 constexpr Row kByDigits[] = {
-    {keys(0, 3), u32, 8, example, kBoth},
-    {keys(0, 8), u32, kThreeTurns, random, kBoth, 0, 1},
-    {keys(0, 8), u32, 2 * kThreeTurns, random, kCorrectness, 0, 2},
+    {kKeys.bits(0, 3), u32, 8, example, kBoth},
+    {kKeys.bits(0, 8), u32, kThreeTurns, random, kBoth, 0, 1},
+    {kKeys.bits(0, 8), u32, 2 * kThreeTurns, random, kCorrectness, 0, 2},
 };
 constexpr Row kMerging[] = {
     {kKeys, u32, kThreeTurns, random, kBoth, 0, 1},
@@ -345,21 +166,21 @@ constexpr Row kMerging[] = {
 };
 constexpr Row kSplit[] = {
     // High bits that are not sorted show the order of equal keys.
-    {keys(0, 4), u32, 3000, random, kBoth},
+    {kKeys.bits(0, 4), u32, 3000, random, kBoth},
     {kKeys, u32, 300, random, kBoth},
     {kKeys, u32, 5000, kAll},
-    {{keys(5, 13), keys(31, 32)}, u32, 2500},
+    {{kKeys.bits(5, 13), kKeys.bits(31, 32)}, u32, 2500},
     {kKeys, u32, 10001, random, kCorrectness, 4},
-    {keys(0, 8), u32, 65537},
-    {keys(0, 3), u32, 1048577},  // the scan needs three levels
-    {keys(0, 16), u32, 262144, random, kCounted},
+    {kKeys.bits(0, 8), u32, 65537},
+    {kKeys.bits(0, 3), u32, 1048577},  // the scan needs three levels
+    {kKeys.bits(0, 16), u32, 262144, random, kCounted},
 };
 constexpr Row kTileSort[] = {
-    {keys(0, 4), u32, 1000, random, kBoth},
+    {kKeys.bits(0, 4), u32, 1000, random, kBoth},
     {kKeys, u32, 3000, random, kBoth},
     {kKeys, u32, 5000, kAll},
-    {{keys(5, 13), keys(31, 32)}, u32, 2500},
-    {keys(7, 7), u32, 5000},
+    {{kKeys.bits(5, 13), kKeys.bits(31, 32)}, u32, 2500},
+    {kKeys.bits(7, 7), u32, 5000},
     {kKeys, u32, 10001, random, kCorrectness, 4},
     {kKeys, u32, 100000},
     {kKeys, u32, 262144, random, kCounted},
@@ -377,17 +198,17 @@ constexpr Row kMerges[] = {
     {kKeys, u32, 1048576, random, kTimed},
 };
 constexpr Row kDigits[] = {
-    {keys(0, 8), u32, 9000, random, kBoth},
+    {kKeys.bits(0, 8), u32, 9000, random, kBoth},
     {kPairs, u32, 5000, skewed, kBoth},
-    {keys(3, 14), u32, 3000, random, kBoth},
+    {kKeys.bits(3, 14), u32, 3000, random, kBoth},
     {kKeys, u32, {2047, 2048, 2049, 4095, 4096, 4097, 8191, 8193}},
     {kKeys, u32, 20000, kAll},
     {kPairs, u32, 12345, kAll},
     {kPairs, u32, {0, 1, 1000, 4096}},
-    {pairs(0, 1), u32, 30000},
-    {pairs(6, 29), u32, 4097},  // an odd number of passes
-    {keys(31, 32), u32, 5000},
-    {pairs(7, 7), u32, 5000},
+    {kPairs.bits(0, 1), u32, 30000},
+    {kPairs.bits(6, 29), u32, 4097},  // an odd number of passes
+    {kKeys.bits(31, 32), u32, 5000},
+    {kPairs.bits(7, 7), u32, 5000},
     {kPairs, u32, 10001, random, kCorrectness, 4},
     {kKeys, u32, 100003},
     {kPairs, u32, 262144},
@@ -397,19 +218,19 @@ constexpr Row kDigits[] = {
 constexpr Row kAnyKey[] = {
     {kBothWays, kTypes, 5000},
     {kBothWays, kTypes, 3000, extremes},
-    {{down(keys(20, 32)), pairs(20, 32)}, k32, 3001, extremes},
-    {{down(keys(52, 64)), pairs(52, 64)}, k64, 3001, extremes},
-    {{keys(13, 24), down(pairs(13, 24))}, k32, 4097},
-    {{keys(29, 40), down(pairs(29, 40))}, k64, 4097},
-    {pairs(8, 29), k32, 4099},
-    {pairs(8, 61), k64, 4099},
+    {{kKeys.bits(20, 32).down(), kPairs.bits(20, 32)}, k32, 3001, extremes},
+    {{kKeys.bits(52, 64).down(), kPairs.bits(52, 64)}, k64, 3001, extremes},
+    {{kKeys.bits(13, 24), kPairs.bits(13, 24).down()}, k32, 4097},
+    {{kKeys.bits(29, 40), kPairs.bits(29, 40).down()}, k64, 4097},
+    {kPairs.bits(8, 29), k32, 4099},
+    {kPairs.bits(8, 61), k64, 4099},
     {kPairs, kTypes, 20001, alternating, kCorrectness, 8},
-    {down(kKeys), kTypes, 0},
+    {kKeys.down(), kTypes, 0},
     {kPairs, kTypes, 1},
-    {down(kPairs), kTypes, 2000, all_equal},
-    {down(pairs(24, 32)), f32, 4500, extremes, kBoth},
-    {pairs(56, 64), i64, 2500, skewed, kBoth},
-    {pairs(40, 40), f64, 2500},
+    {kPairs.down(), kTypes, 2000, all_equal},
+    {kPairs.bits(24, 32).down(), f32, 4500, extremes, kBoth},
+    {kPairs.bits(56, 64), i64, 2500, skewed, kBoth},
+    {kPairs.bits(40, 40), f64, 2500},
     {kPairs, u64, 100003},
     {kPairs, f32, 1048576, random, kTimed},
 };
@@ -418,18 +239,18 @@ constexpr Row kAnyKey[] = {
 constexpr Row kLastRung[] = {
     {kBothWays, kTypes, 30001},
     {kBothWays, kTypes, 30000, extremes},
-    {{down(keys(13, 24)), pairs(13, 24)}, k32, 24577},
-    {{down(keys(29, 40)), pairs(29, 40)}, k64, 24577},
+    {{kKeys.bits(13, 24).down(), kPairs.bits(13, 24)}, k32, 24577},
+    {{kKeys.bits(29, 40).down(), kPairs.bits(29, 40)}, k64, 24577},
     {kKeys, k32, {10240, 10241}, random, kBoth},
     {kPairs, k32, {5120, 5121}, random, kBoth},
     {kKeys, k64, {5120, 5121}, random, kBoth},
     {kPairs, k64, {3072, 3073}, random, kBoth},
-    {down(kPairs), kTypes, 20003, all_equal},
+    {kPairs.down(), kTypes, 20003, all_equal},
     {kPairs, u32, {32, 128, 129, 512, 2049}, skewed, kBoth},
     // The upper digits of all keys are equal, and so are the keys of some tiles.
     {kPairs, u32, 40000, skewed, kBoth},
-    {pairs(7, 7), u32, 40000, random, kBoth, 4},
-    {keys(40, 40), f64, 5001},
+    {kPairs.bits(7, 7), u32, 40000, random, kBoth, 4},
+    {kKeys.bits(40, 40), f64, 5001},
 };
 
 std::span<const Row> of(Rung rung) {
@@ -476,9 +297,9 @@ class RadixSortProblem : public Problem {
   void fill(const Task& task, const Case& c, std::uint64_t seed,
             std::span<HostBuffer> inputs) const override {
     with_bits(c, [&]<typename Bits>(Bits) {
-      const auto keys = inputs[0].as<Bits>();
-      fill_keys_of(keys, c, seed);
-      if (is_merge(rung_of(task))) for_tiles(keys, [](auto tile) { std::ranges::sort(tile); });
+      fill_keys_of<Bits>(inputs[0], c, seed);
+      if (is_merge(rung_of(task)))
+        for_tiles(inputs[0].as<Bits>(), [](auto tile) { std::ranges::sort(tile); });
     });
     if (!has_values(c)) return;
     Rng rng(seed_for(seed, "values"));
@@ -487,32 +308,23 @@ class RadixSortProblem : public Problem {
 
   std::optional<Mismatch> check(const Task& task, const Case& c, std::span<const HostBuffer> inputs,
                                 std::span<const HostBuffer> outputs) const override {
-    return with_bits(c, [&]<typename Bits>(Bits) {
-      return has_values(c) ? check_items<Bits, std::uint32_t>(task, c, inputs, outputs)
-                           : check_items<Bits, NoValue>(task, c, inputs, outputs);
+    return with_types(c, [&]<typename Bits, typename Value>(Bits, Value) {
+      return check_items<Bits, Value>(rung_of(task), c, inputs, outputs);
     });
   }
 
   std::optional<WrongStore> wrong_store(const Task& task, const Case& c, std::span<const HostBuffer> inputs,
                                         const TracedRun& run) const override {
     if (bytes_of(c.dtype) != sizeof(std::uint32_t)) return std::nullopt;
-    return Stores(rung_of(task), order_of<std::uint32_t>(c), inputs[0].as<std::uint32_t>(), run)
-        .first_wrong();
+    return WrongStores(rung_of(task), order_of<std::uint32_t>(c), inputs[0].as<std::uint32_t>(), run).first();
   }
 
   void baseline(const Task& task, const Case& c, std::span<const HostBuffer> inputs,
                 std::span<HostBuffer> outputs) const override {
-    with_bits(c, [&]<typename Bits>(Bits) {
-      const auto solve = [&]<typename Value>(Value) {
-        auto items = items_of<Bits, Value>(inputs);
-        solve_on_cpu(rung_of(task), std::span(items), order_of<Bits>(c), How::one_thread);
-        items_to(std::span<const Item<Bits, Value>>(items), outputs);
-      };
-      if (has_values(c)) {
-        solve(std::uint32_t{});
-      } else {
-        solve(NoValue{});
-      }
+    with_types(c, [&]<typename Bits, typename Value>(Bits, Value) {
+      auto items = items_of<Bits, Value>(inputs);
+      solve(rung_of(task), std::span(items), order_of<Bits>(c), sort_one_thread<Bits, Value>);
+      items_to(items, outputs);
     });
   }
 
@@ -544,21 +356,20 @@ class RadixSortProblem : public Problem {
 
  private:
   template <typename Bits, typename Value>
-  static std::optional<Mismatch> check_items(const Task& task, const Case& c,
-                                             std::span<const HostBuffer> inputs,
+  static std::optional<Mismatch> check_items(Rung rung, const Case& c, std::span<const HostBuffer> inputs,
                                              std::span<const HostBuffer> outputs) {
-    // The library's sort gives the right answer; for long arrays the sort by digits on all cores does, which
-    // the tests compare with it.
-    constexpr std::uint64_t kLong = 1 << 17;
-    const Rung rung = rung_of(task);
-    auto right = items_of<Bits, Value>(inputs);
-    solve_on_cpu(rung, std::span(right), order_of<Bits>(c), c.n < kLong ? How::library : How::all_cores);
+    constexpr std::uint64_t kLong = 1 << 17;  // the library takes several times as long as the baseline
+    const auto order = order_of<Bits>(c);
+    const auto items = items_of<Bits, Value>(inputs);
+    auto right = items;
+    solve(rung, std::span(right), order,
+          c.n < kLong ? sort_by_library<Bits, Value> : sort_one_thread<Bits, Value>);
     std::vector<HostBuffer> expected(outputs.begin(), outputs.end());
-    items_to(std::span<const Item<Bits, Value>>(right), expected);
+    items_to(right, expected);
 
     if (auto mismatch = compare_integers(outputs[0].spec, expected[0].bytes, outputs[0].bytes)) {
       if (mismatch->expected == mismatch->got) show_bits<Bits>(*mismatch, expected[0], outputs[0]);
-      std::vector<Cause> causes = causes_of_keys<Bits>(rung, c, inputs[0].as<Bits>(), outputs[0].as<Bits>());
+      auto causes = causes_of_keys<Bits>(rung, c, order, inputs[0].as<Bits>(), outputs[0].as<Bits>());
       // An output that was not written may be a part of a mistake that other cases show.
       const bool elsewhere = !causes.empty() && causes.front().rule.starts_with("last_passes_missing");
       if (elsewhere || !is_explained(*mismatch)) add_causes(*mismatch, std::move(causes));
@@ -566,7 +377,8 @@ class RadixSortProblem : public Problem {
     }
     if constexpr (kHasValues<Value>) {
       if (auto mismatch = compare_integers(outputs[1].spec, expected[1].bytes, outputs[1].bytes)) {
-        if (!is_explained(*mismatch)) add_causes(*mismatch, {cause_of_values<Bits, Value>(inputs, outputs)});
+        if (!is_explained(*mismatch))
+          add_causes(*mismatch, {cause_of_values(items, items_of<Bits, Value>(outputs))});
         return mismatch;
       }
     }
@@ -581,28 +393,6 @@ class RadixSortProblem : public Problem {
     };
     mismatch.expected += bits(expected);
     mismatch.got += bits(got);
-  }
-
-  // The cause of wrong values; the keys are right.
-  template <typename Bits, typename Value>
-  static Cause cause_of_values(std::span<const HostBuffer> inputs, std::span<const HostBuffer> outputs) {
-    const auto pairs_of = [](std::span<const HostBuffer> buffers) {
-      std::vector<std::pair<Bits, Value>> pairs;
-      for (const auto& item : items_of<Bits, Value>(buffers)) pairs.emplace_back(item.key, item.value);
-      return pairs;
-    };
-    auto had = pairs_of(inputs), has = pairs_of(outputs);
-    if (std::equal(had.begin(), had.end(), has.begin(), [](auto a, auto b) { return a.second == b.second; }))
-      return {"values_stayed", "the keys are in order, but their values stayed where they were"};
-    std::ranges::sort(had);
-    std::ranges::sort(has);
-    if (had != has)
-      return {"values_of_others",
-              "the keys are in order, but these are not the values that belong to them: a value "
-              "goes where its key goes",
-              true};
-    return {"values_changed_places",
-            "the keys are in order, but values of equal keys changed places: a pass is not stable"};
   }
 };
 

@@ -68,14 +68,15 @@ ROOMS = {
     ],
     "common/simulator/nccl": ["nccl", "simulator", "operation", "clique", "communicators", "api"],
     "grader": [
-        "text bar fields process layout device",
-        *"page report grading sandbox screen compile profile trace play smallest bench batch photo cli main".split(),
+        "text bar fields process layout device progress source_lines",
+        *"page report sandbox screen compile grading profile trace play smallest bench batch photo cli main".split(),
     ],
     "grader/grading": [
         "planning",
         "scoring",
-        "case_runner baseline progress",
+        "case_runner run_context printed baseline catalogue",
         "explain",
+        "session_runner",
         "check collect",
         "grade",
     ],

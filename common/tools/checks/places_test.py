@@ -43,7 +43,7 @@ PLACES = {
             "common/harness/lab/manifest.hpp",
             "common/harness/lab/metrics.hpp",
             "grader/grading/scoring/metrics.cpp",
-            "grader/grading/scoring/places.cpp",
+            "grader/grading/scoring/line_with_most.cpp",
             "handouts/scripts/counted.py",
         },
     ),

@@ -22,9 +22,7 @@ std::vector<std::size_t> to_check(const std::vector<lab::Case>& cases) {
   const std::vector<std::size_t> marked = by_size(cases, lab::kChecks);
   if (!marked.empty()) return marked;
   std::vector<std::size_t> small = by_size(cases, lab::kCorrectness);
-  small.erase(std::remove_if(small.begin(), small.end(),
-                             [&](std::size_t i) { return cases[i].n < 2 || cases[i].n > kCheckedItems; }),
-              small.end());
+  std::erase_if(small, [&](std::size_t i) { return cases[i].n < 2 || cases[i].n > kCheckedItems; });
   if (small.size() <= kCheckedCases) return small;
   std::vector<std::size_t> chosen;
   for (std::size_t i = 1; i <= kCheckedCases; ++i)
@@ -32,10 +30,8 @@ std::vector<std::size_t> to_check(const std::vector<lab::Case>& cases) {
   return chosen;
 }
 
-lab::Measure all_checks() {
-  lab::Measure measure;
-  measure.checks = true;
-  return measure;
+Step step_of_checks(std::size_t case_index) {
+  return {.case_index = case_index, .stage = Stage::checks, .measure = {.checks = true}};
 }
 
 }  // namespace
@@ -47,24 +43,16 @@ int Plan::correctness_steps() const {
 Plan make_plan(const lab::Task& task, std::vector<lab::Case> cases, const PlanOptions& options) {
   Plan plan;
   plan.cases = std::move(cases);
-  if (options.only_case) {
-    plan.cases.erase(std::remove_if(plan.cases.begin(), plan.cases.end(),
-                                    [&](const lab::Case& c) { return c.name != *options.only_case; }),
-                     plan.cases.end());
-  }
+  if (options.only_case)
+    std::erase_if(plan.cases, [&](const lab::Case& c) { return c.name != *options.only_case; });
   const auto gpu_runs = [&](const lab::Case& c) {
     return options.device == lab::DeviceKind::gpu && !(options.needs_simulator && options.needs_simulator(c));
-  };
-  const auto add = [&](std::size_t index, Stage stage, const lab::Measure& measure) {
-    plan.steps.push_back(
-        {.case_index = index, .stage = stage, .device = lab::DeviceKind::sim, .measure = measure});
   };
   // On the simulator: the run has all that the case's purposes ask for. A measured case gets a fresh process:
   // what earlier runs have left there must not change what it costs.
   const auto add_simulated = [&](std::size_t index, Stage stage, const lab::Measure& measure) {
     const lab::Case& c = plan.cases[index];
-    add(index, stage, measure);
-    Step& step = plan.steps.back();
+    Step& step = plan.steps.emplace_back(Step{.case_index = index, .stage = stage, .measure = measure});
     step.is_counted = !task.efficiency.empty() && (c.purpose & lab::kEfficiency) != 0;
     step.is_timed = !task.speedup.empty() && (c.purpose & lab::kSpeedup) != 0 && !gpu_runs(c);
     step.measure.counters = step.is_counted;
@@ -91,7 +79,7 @@ Plan make_plan(const lab::Task& task, std::vector<lab::Case> cases, const PlanOp
   // On the simulator lab::Session has already run the cases marked with kChecks with all checkers.
   const bool any_marked = !by_size(plan.cases, lab::kChecks).empty();
   for (std::size_t i : to_check(plan.cases))
-    if (!any_marked || gpu_runs(plan.cases[i])) add(i, Stage::checks, all_checks());
+    if (!any_marked || gpu_runs(plan.cases[i])) plan.steps.push_back(step_of_checks(i));
 
   if (!task.efficiency.empty()) {
     for (std::size_t i : by_size(plan.cases, lab::kEfficiency))
@@ -105,12 +93,10 @@ Plan make_plan(const lab::Task& task, std::vector<lab::Case> cases, const PlanOp
         add_simulated(i, Stage::speedup, {});
         continue;
       }
-      lab::Measure timed;
-      timed.timed_runs = kTimedRunsOnGpu;
       plan.steps.push_back({.case_index = i,
                             .stage = Stage::speedup,
                             .device = lab::DeviceKind::gpu,
-                            .measure = timed,
+                            .measure = {.timed_runs = kTimedRunsOnGpu},
                             .is_timed = true,
                             .alone = true});
     }
@@ -121,10 +107,7 @@ Plan make_plan(const lab::Task& task, std::vector<lab::Case> cases, const PlanOp
 Plan checks_plan(std::vector<lab::Case> cases) {
   Plan plan;
   plan.cases = std::move(cases);
-  for (std::size_t i : to_check(plan.cases)) {
-    plan.steps.push_back(
-        {.case_index = i, .stage = Stage::checks, .device = lab::DeviceKind::sim, .measure = all_checks()});
-  }
+  for (std::size_t i : to_check(plan.cases)) plan.steps.push_back(step_of_checks(i));
   return plan;
 }
 

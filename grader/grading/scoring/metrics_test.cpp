@@ -6,7 +6,7 @@
 
 #include <limits>
 
-#include "grading/scoring/places.hpp"
+#include "grading/scoring/line_with_most.hpp"
 #include "testing/scripted.hpp"
 
 namespace course::grader {

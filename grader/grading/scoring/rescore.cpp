@@ -16,16 +16,13 @@ namespace {
 using lab::fields::member;
 using nlohmann::json;
 
-lab::Metric metric_named(const std::string& name) {
-  for (const lab::MetricRow& row : lab::kMetricRows)
-    if (row.name == name) return row.metric;
-  throw std::invalid_argument(fmt::format("\"{}\" is not a metric", name));
+const auto& row_named(const auto& rows, const std::string& name, const char* what) {
+  for (const auto& row : rows)
+    if (row.name == name) return row;
+  throw std::invalid_argument(fmt::format("\"{}\" is not a {}", name, what));
 }
-
-lab::Verdict verdict_named(const std::string& name) {
-  for (const lab::VerdictRow& row : lab::kVerdicts)
-    if (row.name == name) return row.verdict;
-  throw std::invalid_argument(fmt::format("\"{}\" is not a verdict", name));
+lab::Metric metric_named(const std::string& name) {
+  return row_named(lab::kMetricRows, name, "metric").metric;
 }
 
 // The evidence that a task's result contains.
@@ -46,7 +43,8 @@ Evidence evidence_of(const json& task) {
 }
 
 json rescored(const json& task, const lab::Task& points) {
-  TaskResult result = unscored_task(points, verdict_named(task.at("verdict")), "");
+  TaskResult result =
+      unscored_task(points, row_named(lab::kVerdicts, task.at("verdict"), "verdict").verdict, "");
   for (GoalScore& goal : result.goals)
     for (const json& known : member(task, "goals"))
       if (known.at("metric") == lab::name_of(goal.metric)) goal.unit = known.value("unit", goal.unit);

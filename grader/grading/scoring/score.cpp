@@ -42,17 +42,9 @@ void score_goals(const Evidence& evidence, TaskResult& out) {
 }
 
 // The slowest speedup case counts.
-const Timing* worst_timing(const std::vector<Timing>& timings) {
-  const Timing* worst = nullptr;
-  for (const Timing& timing : timings)
-    if (worst == nullptr || timing.speedup() < worst->speedup()) worst = &timing;
-  return worst;
-}
-
 void score_speedup(const Evidence& evidence, TaskResult& out) {
-  const Timing* worst = worst_timing(evidence.timings);
-  if (worst == nullptr) return;
-  out.timing = *worst;
+  if (evidence.timings.empty()) return;
+  out.timing = *std::ranges::min_element(evidence.timings, {}, &Timing::speedup);
   const double speedup = out.timing->speedup();
   if (!std::isfinite(speedup) || speedup <= 0) return;
   out.speedup = speedup;
@@ -97,18 +89,12 @@ TaskResult score_task(const lab::Task& task, const Evidence& evidence) {
     return out;
   }
   const CaseRecord* deciding = deciding_record(evidence.cases);
-  if (deciding != nullptr && deciding->verdict != lab::Verdict::suspect) {
-    out.verdict = deciding->verdict;
-    out.message = message_of(out);
-    return out;
-  }
-  if (!evidence.complete) {
+  out.verdict = deciding == nullptr ? lab::Verdict::ok : deciding->verdict;
+  const bool is_right = out.verdict == lab::Verdict::ok || out.verdict == lab::Verdict::suspect;
+  if (is_right && !evidence.complete)
     out.verdict = lab::Verdict::infra;
-    out.message = message_of(out);
-    return out;
-  }
-  out.verdict = deciding == nullptr ? lab::Verdict::ok : lab::Verdict::suspect;
-  give_points(evidence, out);
+  else if (is_right)
+    give_points(evidence, out);
   out.message = message_of(out);
   return out;
 }

@@ -5,7 +5,7 @@
 #include <string>
 
 #include "grading/case_runner.hpp"
-#include "grading/explain.hpp"
+#include "grading/run_context.hpp"
 #include "layout.hpp"
 #include "sandbox/sandbox.hpp"
 

@@ -5,7 +5,7 @@
 
 #include <string>
 
-#include "smallest/smallest.hpp"
+#include "smallest/search.hpp"
 
 namespace course::grader {
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
-// What the tasks store between the keys and the output, pass by pass: the rows of the one-bit split, starts
-// of digits, ranks in a tile. problem.cpp looks there for the first wrong store of a traced run.
+// The first wrong store of a traced run, for problem.cpp. Looks at what the tasks store between the keys and
+// the output, pass by pass: the rows of the one-bit split, starts of digits, ranks in a tile.
+// Reading order: first(), wrong_row, wrong_start, wrong_sweep, wrong_rank.
 #pragma once
 
 #include <algorithm>
@@ -11,7 +12,7 @@
 
 #include "lab/diagnosis.hpp"
 #include "lab/problem.hpp"
-#include "radix_sort/suspects.hpp"
+#include "radix_sort/baseline.hpp"
 
 namespace course::radix_sort {
 
@@ -19,15 +20,15 @@ using lab::TracedStore;
 using lab::WrongStore;
 
 // Of keys of 32 bits.
-class Stores {
+class WrongStores {
  public:
-  Stores(Rung rung, const Order<std::uint32_t>& order, std::span<const std::uint32_t> keys,
-         const lab::TracedRun& run)
+  WrongStores(Rung rung, const Order<std::uint32_t>& order, std::span<const std::uint32_t> keys,
+              const lab::TracedRun& run)
       : rung_(rung), order_(order), keys_(keys.begin(), keys.end()), run_(run) {}
 
-  // The first wrong one. Goes through the launches in order and sorts along: for each pass the helper array
+  // Goes through the launches in order and sorts along: for each pass the helper array
   // of the task, then the ranks, then the keys. Ends if it is not known which pass a launch is.
-  std::optional<WrongStore> first_wrong() {
+  std::optional<WrongStore> first() {
     if (is_merge(rung_) || rung_ == Rung::any_key || keys_.empty()) return {};
     const bool is_tile = rung_ == Rung::tile_sort;  // one launch makes all passes
     const unsigned digit = rung_ == Rung::split || is_tile ? 1 : 8;

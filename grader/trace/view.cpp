@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "trace/tables.hpp"
+#include "trace/view.hpp"
 
 #include <fmt/format.h>
 
@@ -35,7 +35,12 @@ std::vector<std::byte> bytes_of_hex(const std::string& hex) {
   return bytes;
 }
 
-// --- Elements ---------------------------------------------------------------------------------------------
+// Those in field k; none if there is no such field.
+std::vector<std::byte> bytes_at(const Json& array, std::size_t k) {
+  return array.is_array() && k < array.size() && array[k].is_string()
+             ? bytes_of_hex(array[k].get<std::string>())
+             : std::vector<std::byte>();
+}
 
 std::string vote_of(const std::vector<std::byte>& contents, std::uint64_t lanes, std::uint64_t columns) {
   std::uint32_t bits = 0;
@@ -82,57 +87,49 @@ std::vector<TraceLanes> lanes_of(const Json& row) {
 
 // Whether the step shows the same values at the same line as the one before.
 bool changes_nothing(const TraceStep& before, const TraceStep& step) {
-  const auto same_text = [](const TraceCell& a, const TraceCell& b) { return a.text == b.text; };
   return before.array == step.array && before.after == step.after && before.line == step.line &&
-         std::ranges::equal(before.cells, step.cells, same_text);
+         show_the_same(before, step);
+}
+
+std::optional<std::uint64_t> block_of(const Json& row) {
+  const auto it = row.find("block");
+  return it != row.end() && it->is_number_unsigned() ? it->get<std::uint64_t>()
+                                                     : std::optional<std::uint64_t>();
 }
 
 // A row of the report, as far as all its parts need it.
 struct TraceRow {
   const Json& json;
-  std::string array;
-  std::uint64_t launch, warp, lanes, first, width;
-  std::optional<std::uint64_t> block;
-  bool start, vote, shuffle, fault;
+  const std::string& after;
+  std::uint64_t columns;
+  std::string array = fields::string(json, "object");
+  std::uint64_t launch = fields::count(json, "launch"), warp = fields::count(json, "warp");
+  std::uint64_t lanes = fields::count(json, "lanes"), first = first_shown(json, columns);
+  std::uint64_t width = std::clamp<std::uint64_t>(fields::count(json, "width", 4), 1, 8);
+  std::optional<std::uint64_t> block = block_of(json);
+  bool start = after == "start", vote = after == "vote", shuffle = after == "shuffle",
+       fault = after == "fault";
   // Global arrays have one owner for all blocks; each block has its own shared arrays.
-  std::uint64_t owner = ~std::uint64_t{0};
-
-  TraceRow(const Json& row, const std::string& after, std::uint64_t columns)
-      : json(row),
-        array(fields::string(row, "object")),
-        launch(fields::count(row, "launch")),
-        warp(fields::count(row, "warp")),
-        lanes(fields::count(row, "lanes")),
-        first(first_shown(row, columns)),
-        width(std::clamp<std::uint64_t>(fields::count(row, "width", 4), 1, 8)),
-        start(after == "start"),
-        vote(after == "vote"),
-        shuffle(after == "shuffle"),
-        fault(after == "fault") {
-    if (const auto it = row.find("block"); it != row.end() && it->is_number_unsigned())
-      block = it->get<std::uint64_t>();
-    const bool grid_wide = after == "launch" || start || !array.starts_with("s_");
-    if (!grid_wide && block) owner = *block;
-  }
+  bool is_of_a_block = block && after != "launch" && !start && array.starts_with("s_");
+  std::uint64_t owner = is_of_a_block ? *block : ~std::uint64_t{0};
 };
 
 // Fills a view from the rows of a report, one after the other.
 class ViewBuilder {
  public:
   ViewBuilder(const lab::Problem& problem, const lab::Task& task, const lab::Case& c, std::uint64_t columns,
-              std::vector<std::string> kernels, TraceView& view)
+              TraceView& view)
       : problem_(problem),
         case_(c),
         columns_(columns),
         shape_(problem.shape(task, c)),
         row_length_(problem.row_length(task, c)),
-        kernels_(std::move(kernels)),
         view_(view) {}
 
   void add(const Json& json) {
     TraceStep step;
     step.after = fields::string(json, "after");
-    const TraceRow row(json, step.after, columns_);
+    const TraceRow row{json, step.after, columns_};
     step.array = step.base = row.array;
     step.path = fields::string(json, "file");
     step.file = std::filesystem::path(step.path).filename();
@@ -155,10 +152,8 @@ class ViewBuilder {
   }
 
  private:
-  // The value in field k, printed as an element of the array; "" if there is none.
-  std::string value_of(const std::string& array, const Json& fields, std::size_t k) const {
-    if (!fields.is_array() || k >= fields.size() || !fields[k].is_string()) return "";
-    const auto bytes = bytes_of_hex(fields[k].get<std::string>());
+  // The value, printed as an element of the array; "" if there is none.
+  std::string value_of(const std::string& array, const std::vector<std::byte>& bytes) const {
     const DType type = lab::shown_type(shape_, case_, array, bytes.size());
     return lab::bytes_of(type) == bytes.size() ? problem_.print(case_, type, bytes.data()) : "";
   }
@@ -168,26 +163,21 @@ class ViewBuilder {
     std::set<std::uint64_t> written;
     for (const Json& w : fields::list(row.json, "writes")) {
       if (!w.is_array()) continue;
-      TraceStore store{at(w, 0),
-                       at(w, 1),
-                       static_cast<std::uint32_t>(at(w, 2)),
-                       static_cast<std::uint32_t>(at(w, 3)),
-                       {},
-                       value_of(row.array, w, 5)};
-      if (w.size() > 5 && w[5].is_string()) {
-        const auto bytes = bytes_of_hex(w[5].get<std::string>());
-        std::memcpy(&store.bits, bytes.data(), std::min(bytes.size(), sizeof store.bits));
-      }
+      const std::vector<std::byte> value = bytes_at(w, 5);
+      TraceStore store{.element = at(w, 0),
+                       .block = at(w, 1),
+                       .thread = static_cast<std::uint32_t>(at(w, 2)),
+                       .line = static_cast<std::uint32_t>(at(w, 3)),
+                       .value = value_of(row.array, value)};
+      if (!value.empty()) std::memcpy(&store.bits, value.data(), std::min(value.size(), sizeof store.bits));
       known_.emplace(row.array, row.owner, store.element);
       if (store.element < row.first || store.element >= row.first + columns_) continue;
-      if (w.size() > 4 && w[4].is_array()) {
-        for (std::size_t k = 0; k < w[4].size(); ++k) {
-          const Json& from = w[4][k];
-          if (!from.is_array() || from.empty() || !from[0].is_string()) continue;
-          std::string name = tame_line(from[0].get<std::string>());
-          std::string value = w.size() > 6 ? value_of(name, w[6], k) : "";
-          store.from.push_back({std::move(name), at(from, 1), at(from, 2) != 0, std::move(value)});
-        }
+      for (std::size_t k = 0; w.size() > 4 && w[4].is_array() && k < w[4].size(); ++k) {
+        const Json& from = w[4][k];
+        if (!from.is_array() || from.empty() || !from[0].is_string()) continue;
+        std::string name = tame_line(from[0].get<std::string>());
+        std::string read = w.size() > 6 ? value_of(name, bytes_at(w[6], k)) : "";
+        store.from.push_back({std::move(name), at(from, 1), at(from, 2) != 0, std::move(read)});
       }
       written.insert(store.element);
       step.stores.push_back(std::move(store));
@@ -226,13 +216,7 @@ class ViewBuilder {
   void append(TraceStep step, const TraceRow& row) {
     const auto key = std::make_pair(row.start ? ~std::uint64_t{0} : row.launch, row.block);
     const auto [table, fresh] = tables_.try_emplace(key, view_.tables.size());
-    if (fresh) {
-      TraceTable t;
-      t.launch = static_cast<std::uint32_t>(row.launch);
-      if (!row.start && row.launch < kernels_.size()) t.kernel = kernels_[row.launch];
-      t.block = row.block;
-      view_.tables.push_back(std::move(t));
-    }
+    if (fresh) view_.tables.push_back({static_cast<std::uint32_t>(row.launch), "", row.block, {}});
     auto& steps = view_.tables[table->second].steps;
     if (!steps.empty() && changes_nothing(steps.back(), step)) {
       ++steps.back().times;
@@ -247,7 +231,6 @@ class ViewBuilder {
   const std::uint64_t columns_;
   const lab::Shape shape_;
   const std::uint64_t row_length_;
-  const std::vector<std::string> kernels_;
   TraceView& view_;
   // Array, owner and element of what has been written, by the harness or by a store.
   std::set<std::tuple<std::string, std::uint64_t, std::uint64_t>> known_;
@@ -255,6 +238,10 @@ class ViewBuilder {
 };
 
 }  // namespace
+
+bool show_the_same(const TraceStep& a, const TraceStep& b) {
+  return std::ranges::equal(a.cells, b.cells, {}, &TraceCell::text, &TraceCell::text);
+}
 
 TraceView trace_view(const lab::Problem& problem, const lab::Task& task, const lab::Case& c,
                      std::string_view sim_report, std::uint64_t columns) {
@@ -271,12 +258,15 @@ TraceView trace_view(const lab::Problem& problem, const lab::Task& task, const l
   std::vector<std::string> kernels;
   for (const Json& l : fields::list(report, "launches"))
     kernels.push_back(l.is_object() ? lab::short_kernel_name(fields::string(l, "kernel")) : "");
-  ViewBuilder builder(problem, task, c, columns, std::move(kernels), view);
+  ViewBuilder builder(problem, task, c, columns, view);
   for (const Json& row : fields::list(*trace, "rows"))
     if (row.is_object()) builder.add(row);
   int number = 0;
-  for (TraceTable& table : view.tables)
+  for (TraceTable& table : view.tables) {
     for (TraceStep& step : table.steps) step.number = ++number;
+    const bool has_kernel = table.launch < kernels.size() && table.steps.front().after != "start";
+    if (has_kernel) table.kernel = kernels[table.launch];
+  }
   return view;
 }
 

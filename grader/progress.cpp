@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "grading/progress.hpp"
+#include "progress.hpp"
 
 #include <fmt/format.h>
 #include <unistd.h>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "grading/planning/catalogue.hpp"
+#include "grading/catalogue.hpp"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>

@@ -1,18 +1,17 @@
 // SPDX-License-Identifier: MIT
-// A trace as tables: one table for each block of a launch and one for the whole grid, a row for each step, a
+// What a trace shows: a table for each block of a launch and one for the whole grid, a row for each step, a
 // cell for each element. Made from "trace" in the simulator's report (cudart/sim_control.h), which may
-// contain anything: fields that can't be read are left out. Rendered by text.cpp (terminal, Markdown),
-// picture.cpp (SVG) and html.cpp.
+// contain anything: fields that can't be read are left out.
+// cli/trace.cpp and the search for small inputs call trace_view, then one of print.hpp (terminal, Markdown),
+// picture.hpp (SVG) and html.hpp (a page of pictures), which share words.hpp.
 #pragma once
 
 #include <cstdint>
 #include <optional>
-#include <set>
 #include <string>
 #include <string_view>
 #include <vector>
 
-#include "grading/check.hpp"
 #include "lab/problem.hpp"
 
 namespace course::grader {
@@ -22,6 +21,7 @@ struct TraceCell {
   bool written = false;  // in this step
 };
 
+// Where a value came from.
 struct TraceSource {
   std::string array;
   std::uint64_t element = 0;
@@ -32,9 +32,9 @@ struct TraceSource {
 struct TraceStore {
   std::uint64_t element = 0, block = 0;
   std::uint32_t thread = 0, line = 0;
-  std::vector<TraceSource> from;  // the elements that the value was computed from
-  std::string value;              // "" if it is not known
-  std::uint64_t bits = 0;         // of the value
+  std::vector<TraceSource> from = {};  // the elements that the value was computed from
+  std::string value;                   // "" if it is not known
+  std::uint64_t bits = 0;              // of the value
 };
 
 // The accesses of one warp at one source line in a step.
@@ -47,6 +47,7 @@ struct TraceLanes {
   bool diverged() const { return lanes != live; }
 };
 
+// One row: an array, or a part of one, after a step.
 struct TraceStep {
   int number = 0;  // from 1, across all tables
   // The event that ended the step: "start", "barrier", "warp_sync", "block" (its end), "launch" (its end),
@@ -66,6 +67,9 @@ struct TraceStep {
   std::vector<TraceStore> repeated;
   std::vector<TraceLanes> lanes;  // by block and warp
 };
+
+// Whether two steps show the same values.
+bool show_the_same(const TraceStep& a, const TraceStep& b);
 
 struct TraceTable {
   std::uint32_t launch = 0;
@@ -92,24 +96,5 @@ struct TraceChoice {
   int first = 1, last = 1 << 30;
 };
 void choose(TraceView& view, const TraceChoice& choice);
-
-// title_of: "Launch 1: k03_blelloch, block 0". moment_of: "barrier, line 225", or "barrier" without the line.
-// threads_of: "0 2 4 6", the threads that stored.
-std::string title_of(const TraceTable& table);
-std::string moment_of(const TraceStep& step, bool with_line = true);
-std::string threads_of(const TraceStep& step);
-// The warps that access memory with the same lanes and passes, as one row.
-struct TraceLaneRow {
-  TraceLanes each;  // without a warp and a line of its own
-  std::set<std::uint32_t> lines, warps = {};
-  std::string where() const;  // "lines 81 83, warps 0 1"
-};
-std::vector<TraceLaneRow> lane_rows(const TraceStep& step);
-
-// For a terminal of 80 columns. Values written in a step are coloured by ANSI escapes, or without `colour`
-// marked with a star.
-std::string trace_text(const TraceView& view, bool colour);
-// Tables for the handouts. Values written in a step are bold.
-std::string trace_markdown(const TraceView& view);
 
 }  // namespace course::grader

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// What common mistakes do with the keys of a case: problem.cpp looks for the ones that give a wrong output.
+// What common mistakes do with the keys of a case: causes.hpp looks for those that give the wrong output.
 #pragma once
 
 #include <fmt/format.h>
@@ -19,21 +19,10 @@
 
 namespace course::radix_sort {
 
-inline bool is_merge(Rung rung) {
-  return rung == Rung::merge || rung == Rung::merge_path;
-}
-
-// Calls f with each tile of the items.
-template <typename T, typename F>
-void for_tiles(std::span<T> items, F f, std::size_t tile = kTile) {
-  for (std::size_t first = 0; first < items.size(); first += tile)
-    f(items.subspan(first, std::min(tile, items.size() - first)));
-}
-
 template <typename Bits>
-struct Suspect {
+struct Mistake {
   std::string rule;
-  std::function<void(std::vector<Bits>&)> treat;  // changes the input as a certain mistake would
+  std::function<void(std::span<Bits>)> apply;  // changes the input as a program with the mistake does
   std::string hint;
 };
 
@@ -42,16 +31,10 @@ void stable_sort_by(auto&& keys, const Order<Bits>& order) {
   std::ranges::stable_sort(keys, [&](Bits a, Bits b) { return order.rank(a) < order.rank(b); });
 }
 
-template <typename Bits>
-void sort_runs_by(std::vector<Bits>& keys, const Order<Bits>& order, std::uint64_t length) {
-  for_tiles(
-      std::span(keys), [&](std::span<Bits> run) { stable_sort_by(run, order); }, length);
-}
-
 // The stages of task merge. Without the flip, the second run of a pair is not read backwards. `without`: the
 // stride of stages that are left out.
 template <typename Bits>
-void merge_by_stages(std::vector<Bits>& keys, bool flips, std::uint64_t without) {
+void merge_by_stages(std::span<Bits> keys, bool flips, std::uint64_t without) {
   for (std::uint64_t run = kTile; run < keys.size(); run *= 2) {
     const auto stage = [&](std::uint64_t stride, auto high_of) {
       for (std::uint64_t low = 0; low < keys.size(); ++low) {
@@ -68,19 +51,18 @@ void merge_by_stages(std::vector<Bits>& keys, bool flips, std::uint64_t without)
 
 // What common mistakes do with the keys of a case.
 template <typename Bits>
-class Suspects {
+class Mistakes {
  public:
-  Suspects(Rung rung, const Order<Bits>& right, std::uint64_t n) : rung_(rung), right_(right) {
-    all.push_back(
-        {"nothing_moved", [](std::vector<Bits>&) {}, "this is the input as it was: nothing was moved"});
+  Mistakes(Rung rung, const Order<Bits>& right, std::uint64_t n) : rung_(rung), right_(right) {
+    all.push_back({"nothing_moved", [](auto) {}, "this is the input as it was: nothing was moved"});
     add_runs(n);
     if (is_merge(rung)) {
-      all.push_back({"no_flip", [](std::vector<Bits>& keys) { merge_by_stages(keys, false, 0); },
+      all.push_back({"no_flip", [](auto keys) { merge_by_stages(keys, false, 0); },
                      "this is what the stages give without the flip: the second run of a pair must be read "
                      "from its end"});
       for (std::uint64_t stride = 1; stride < n; stride *= 2)
         all.push_back({fmt::format("stage_missing {}", stride),
-                       [stride](std::vector<Bits>& keys) { merge_by_stages(keys, true, stride); },
+                       [stride](auto keys) { merge_by_stages(keys, true, stride); },
                        fmt::format("this is what the stages give without those of stride {}", stride)});
       return;
     }
@@ -89,19 +71,15 @@ class Suspects {
     add_passes();
   }
 
-  std::vector<Suspect<Bits>> all;
+  std::vector<Mistake<Bits>> all;
 
  private:
   // What a mistake does with the keys, or with each tile alone if the task sorts tiles.
   void add_sort(std::string rule, auto sort, std::string hint) {
     all.push_back({std::move(rule),
-                   [sort, rung = rung_](std::vector<Bits>& keys) {
-                     if (rung != Rung::tile_sort) return sort(keys);
-                     for_tiles(std::span(keys), [&](std::span<Bits> tile) {
-                       std::vector<Bits> part(tile.begin(), tile.end());
-                       sort(part);
-                       std::ranges::copy(part, tile.begin());
-                     });
+                   [sort, rung = rung_](std::span<Bits> keys) {
+                     if (rung == Rung::tile_sort) return for_tiles(keys, sort);
+                     sort(keys);
                    },
                    std::move(hint)});
   }
@@ -110,15 +88,15 @@ class Suspects {
     Order<Bits> order = right_;
     change(order);
     add_sort(
-        std::move(rule), [order](std::vector<Bits>& keys) { stable_sort_by(keys, order); }, std::move(hint));
+        std::move(rule), [order](auto keys) { stable_sort_by(keys, order); }, std::move(hint));
   }
 
   // Runs that are too long or too short.
   void add_runs(std::uint64_t n) {
-    const auto right = right_;
+    const auto by_order = [right = right_](auto keys) { stable_sort_by(keys, right); };
     if (rung_ == Rung::tile_sort) {
       all.push_back(
-          {"whole_array", [right](std::vector<Bits>& keys) { stable_sort_by(keys, right); },
+          {"whole_array", by_order,
            fmt::format("the whole array is in order: sort each tile of {} keys for itself", kTile)});
     }
     const char* advice =
@@ -130,7 +108,7 @@ class Suspects {
     for (std::uint64_t run = 256; run + (is_merge(rung_) ? 8 : 1) <= n; run *= 2) {
       if (rung_ == Rung::tile_sort && run == kTile) continue;
       all.push_back({fmt::format("sorted_runs {}", run),
-                     [right, run](std::vector<Bits>& keys) { sort_runs_by(keys, right, run); },
+                     [by_order, run](std::span<Bits> keys) { for_tiles(keys, by_order, run); },
                      fmt::format("these are sorted runs of {} keys: {}", run, advice)});
     }
   }
@@ -149,7 +127,7 @@ class Suspects {
           "larger bits is the smaller one");
       add_sort(
           "flips_swapped",
-          [right = right_](std::vector<Bits>& keys) {
+          [right = right_](auto keys) {
             constexpr Bits kTop = Bits{1} << (8 * sizeof(Bits) - 1);
             const auto rank = [&](Bits key) {
               const Bits flipped = (key & kTop) != 0 ? key ^ kTop : static_cast<Bits>(~key);
@@ -227,7 +205,7 @@ class Suspects {
       if (right_.end_bit - right_.begin_bit <= digit) continue;
       add_sort(
           fmt::format("top_digit_first {}", digit),
-          [right = right_, digit](std::vector<Bits>& keys) {
+          [right = right_, digit](auto keys) {
             for (unsigned end = right.end_bit; end > right.begin_bit;
                  end -= std::min(digit, end - right.begin_bit)) {
               Order<Bits> one = right;

@@ -2,6 +2,8 @@
 // Finds the smallest input that a submission gets wrong: first the shortest arrays with the simplest items
 // (lab/derived_cases.hpp), then the other operators and types with as many items. The runs are ordinary cases
 // in the sandbox and under the usual limits, with all checkers and a fixed seed. They are not graded.
+// message.hpp makes a text of what is found, from values.hpp (a table of inputs and outputs) and
+// wrong_store.hpp (where it went wrong).
 #pragma once
 
 #include <cstddef>

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// A trace for a terminal of 80 columns, and as Markdown.
+#include "trace/print.hpp"
+
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
@@ -7,17 +8,12 @@
 #include <bit>
 
 #include "text.hpp"
-#include "trace/tables.hpp"
+#include "trace/words.hpp"
 
 namespace course::grader {
 namespace {
 
 constexpr std::size_t kWidth = 80;
-
-// "barrier, line 81 (6 times)"
-std::string label_of(const TraceStep& step) {
-  return step.times == 1 ? moment_of(step) : fmt::format("{} ({} times)", moment_of(step), step.times);
-}
 
 struct Widths {
   std::size_t label = 5, array = 5, cell = 1;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "grading/scoring/places.hpp"
+#include "grading/scoring/line_with_most.hpp"
 
 #include <fmt/format.h>
 

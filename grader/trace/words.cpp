@@ -1,13 +1,12 @@
 // SPDX-License-Identifier: MIT
-// The words for a trace's steps, shared by all output formats.
+#include "trace/words.hpp"
+
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
 #include <algorithm>
 #include <map>
 #include <tuple>
-
-#include "trace/tables.hpp"
 
 namespace course::grader {
 namespace {
@@ -44,6 +43,10 @@ std::string moment_of(const TraceStep& step, bool with_line) {
                            : step.after == "fault"   ? "ends here"
                                                      : step.after;
   return step.line == 0 || !with_line ? what : fmt::format("{}, line {}", what, step.line);
+}
+
+std::string label_of(const TraceStep& step) {
+  return step.times == 1 ? moment_of(step) : fmt::format("{} ({} times)", moment_of(step), step.times);
 }
 
 std::string threads_of(const TraceStep& step) {

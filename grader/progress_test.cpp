@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // What a person sees of long work, and of a wait for another process that builds.
-#include "grading/progress.hpp"
+#include "progress.hpp"
 
 #include <fcntl.h>
 #include <gmock/gmock.h>

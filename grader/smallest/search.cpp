@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-#include "smallest/smallest.hpp"
+// Reading order: find_smallest at the end, try_variants, run_whole; Search runs the cases.
+#include "smallest/search.hpp"
 
 #include <utility>
 
@@ -30,10 +31,7 @@ class Search {
 
   // The verdict alone. After a failure the next case gets a fresh process.
   Verdict verdict_of(const Case& c, bool fresh = false) {
-    lab::Measure measure;
-    measure.only_verdict = true;
-    measure.fresh = fresh || failed_before_;
-    const Verdict verdict = run(c, measure).verdict;
+    const Verdict verdict = run(c, {.fresh = fresh || failed_before_, .only_verdict = true}).verdict;
     failed_before_ = verdict != Verdict::ok;
     return verdict;
   }
@@ -70,14 +68,52 @@ std::optional<Case> with_length_of(const lab::Problem& problem, const lab::Task&
   return other;
 }
 
+// The other operators and types with as many items as `found`: adds to the result which of them are right and
+// which are wrong. Returns the first case that fails, because labs list simple operators first.
+Case try_variants(const lab::Problem& problem, const lab::Task& task, const Case& found, Search& search,
+                  SmallestFailure& result) {
+  std::optional<Case> simplest;
+  for (const Case& variant : lab::variants(problem, task)) {
+    const std::string& name = variant.words.variant;
+    if (name == found.words.variant) {
+      result.wrong.push_back(name);
+      if (!simplest) simplest = found;
+      continue;
+    }
+    const auto c = with_length_of(problem, task, name, found);
+    const Verdict verdict = c && search.may_go_on() ? search.verdict_of(*c) : Verdict::infra;
+    if (can_be_smaller(verdict)) {
+      result.wrong.push_back(name);
+      if (!simplest && search.fails(*c)) simplest = c;
+    } else if (verdict == Verdict::ok && c->words.shape == found.words.shape) {
+      result.right.push_back(name);
+    } else {  // Rows of another length may be too short to fail: they do not show that this operator is right.
+      ++result.n_untried;
+    }
+  }
+  return simplest.value_or(found);
+}
+
+// One run for the outputs, and one for the trace.
+void run_whole(Search& search, SmallestFailure& result) {
+  result.outcome = search.run(result.c, {.fresh = true});
+  if (result.c.n > kMaxTraced || result.outcome.verdict == Verdict::time_limit) return;
+  lab::Outcome traced =
+      search.run(result.c, {.counters = true, .trace = true, .fresh = true, .only_verdict = true});
+  result.is_traced = true;
+  result.trace_is_right = traced.verdict == Verdict::ok;
+  result.outcome.sim_report = std::move(traced.sim_report);
+  if (result.trace_is_right || traced.outputs.empty()) return;
+  result.outcome.outputs = std::move(traced.outputs);
+  result.outcome.failure.mismatch = std::move(traced.failure.mismatch);
+}
+
 }  // namespace
 
 bool can_be_smaller(Verdict verdict) {
   return verdict == Verdict::wrong_answer || verdict == Verdict::crash || verdict == Verdict::time_limit;
 }
 
-// Four steps: the first derived case that fails; the other operators and types with as many items; the
-// simplest one that fails; one run for the outputs and one for the trace.
 std::optional<SmallestFailure> find_smallest(const lab::Problem& problem, const lab::Task& task,
                                              const Case& like, CaseRunner& runner,
                                              const SmallestLimits& limits,
@@ -95,53 +131,13 @@ std::optional<SmallestFailure> find_smallest(const lab::Problem& problem, const 
   if (const auto other = lab::aligned(*found); other && search.fails(*other)) found = other;
 
   SmallestFailure result;
-  // With the same items, the first operator and type that fails: labs list simple ones first.
-  std::optional<Case> simplest;
-  const std::string own = found->words.variant;
-  for (const Case& variant : lab::variants(problem, task)) {
-    const std::string& name = variant.words.variant;
-    if (name == own) {
-      result.wrong.push_back(name);
-      if (!simplest) simplest = found;
-      continue;
-    }
-    const auto c = with_length_of(problem, task, name, *found);
-    if (!c || !search.may_go_on()) {
-      ++result.n_untried;
-      continue;
-    }
-    const Verdict verdict = search.verdict_of(*c);
-    // Rows of another length may be too short to fail, so they do not show that this operator is right.
-    if (verdict == Verdict::ok && c->words.shape == found->words.shape) result.right.push_back(name);
-    if (!can_be_smaller(verdict)) {
-      if (result.right.empty() || result.right.back() != name) ++result.n_untried;
-      continue;
-    }
-    result.wrong.push_back(name);
-    if (!simplest && search.fails(*c)) simplest = c;
-  }
-  if (simplest) found = simplest;
+  result.c = try_variants(problem, task, *found, search, result);
   // A name stands for one case. If it is another one than this (parameters that are not in the name), the
   // command with this name must show a failure, too.
-  if (const auto named = lab::find_case(problem, task, found->name);
-      named && named->params != found->params && search.fails(*named))
-    found = named;
-
-  result.c = *found;
-  lab::Measure measure;
-  measure.fresh = true;
-  result.outcome = search.run(*found, measure);
-  if (found->n <= kMaxTraced && result.outcome.verdict != Verdict::time_limit) {
-    measure.trace = measure.counters = measure.only_verdict = true;
-    lab::Outcome traced = search.run(*found, measure);
-    result.is_traced = true;
-    result.trace_is_right = traced.verdict == Verdict::ok;
-    result.outcome.sim_report = std::move(traced.sim_report);
-    if (!result.trace_is_right && !traced.outputs.empty()) {
-      result.outcome.outputs = std::move(traced.outputs);
-      result.outcome.failure.mismatch = std::move(traced.failure.mismatch);
-    }
-  }
+  if (const auto named = lab::find_case(problem, task, result.c.name);
+      named && named->params != result.c.params && search.fails(*named))
+    result.c = *named;
+  run_whole(search, result);
   lab::drop_unlikely(result.outcome.failure.diagnosis.causes, failed);
   result.n_runs = search.n_runs();
   return result;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "compile/session_runner.hpp"
+#include "grading/session_runner.hpp"
 
 #include <algorithm>
 #include <cstdlib>
@@ -26,7 +26,7 @@ class SessionRunner : public CaseRunner {
       : root_(std::move(root)),
         sandbox_(std::move(sandbox)),
         around_device_(std::move(around_device)),
-        session_(with_launchers(std::move(options))) {}
+        session_(std::move(options)) {}
   lab::Outcome run(const lab::Problem& problem, const lab::Task& task, const lab::Case& c, std::uint64_t seed,
                    const lab::Measure& measure) override {
     lab::Outcome outcome = session_.run(problem, task, c, seed, measure);
@@ -39,12 +39,6 @@ class SessionRunner : public CaseRunner {
   }
 
  private:
-  lab::SessionOptions with_launchers(lab::SessionOptions options) const {
-    options.launcher = sandbox_.launcher();
-    options.launchers_report = !options.launcher.empty();
-    if (around_device_) options.device_launcher = around_device_->launcher();
-    return options;
-  }
   std::string root_;  // the checkout
   // The sandboxes must outlive the session's processes.
   sandbox::Sandbox sandbox_;
@@ -125,12 +119,15 @@ std::unique_ptr<CaseRunner> session_runner(const Layout& layout, std::string exe
   }
   sandbox::Sandbox sandbox(isolation_here(layout), purpose_of(device, several_devices), std::move(view),
                            of_host);
+  options.launcher = sandbox.launcher();
+  options.launchers_report = !options.launcher.empty();
   // The device process has a sandbox of its own, separate from the host code's.
   std::optional<sandbox::Sandbox> around_device;
   if (!gpu) {
     sandbox::View of_device = view_for(layout, options.runner, device);
     if (!options.device_code.empty()) of_device.read_only.push_back(options.device_code);
     around_device.emplace(isolation_here(layout), sandbox::Purpose::device, std::move(of_device), bounded);
+    options.device_launcher = around_device->launcher();
   }
   return std::make_unique<SessionRunner>(std::move(options), layout.root, std::move(sandbox),
                                          std::move(around_device));

@@ -4,7 +4,6 @@
 // is it linked, in another sandbox with another folder.
 #pragma once
 
-#include <span>
 #include <string>
 #include <string_view>
 

@@ -3,7 +3,6 @@
 // findings by source line. Grades nothing.
 #pragma once
 
-#include <cstdint>
 #include <functional>
 #include <optional>
 #include <string>

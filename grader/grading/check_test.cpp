@@ -3,8 +3,6 @@
 
 #include <gmock/gmock.h>
 
-#include <cstdlib>
-
 #include "testing/files.hpp"
 #include "testing/scripted.hpp"
 #include "text.hpp"

@@ -6,7 +6,6 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
-#include <set>
 
 #include "grading/explain.hpp"
 #include "testing/scripted.hpp"

@@ -6,7 +6,6 @@
 
 #include <functional>
 #include <string>
-#include <vector>
 
 #include "lab/photo.hpp"
 #include "verifier/outcome.hpp"

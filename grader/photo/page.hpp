@@ -3,7 +3,6 @@
 // stage, and the photo in a terminal.
 #pragma once
 
-#include <span>
 #include <string>
 
 #include "photo/develop.hpp"

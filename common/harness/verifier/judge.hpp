@@ -6,7 +6,6 @@
 
 #include <span>
 #include <string>
-#include <vector>
 
 #include "protocol/protocol.hpp"
 #include "verifier/live_runner.hpp"

@@ -280,13 +280,6 @@ struct Module {
   };
   std::vector<File> files;
   std::vector<std::string> pragmas;  // module-wide
-  // The declarations in the order of the text. Empty after link().
-  struct Item {
-    enum class Kind : std::uint8_t { variable, extern_variable, function_header, function_body, alias };
-    Kind kind;
-    std::int32_t index;  // into variables or functions
-  };
-  std::vector<Item> items;
   std::uint32_t forms = 0;  // the number of different full opcodes; after link(), the sum over the texts
   std::shared_ptr<const void> storage;
 

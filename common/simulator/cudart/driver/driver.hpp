@@ -10,7 +10,6 @@
 // Source: NVIDIA, "CUDA Driver API", version 13.0.
 #pragma once
 
-#include <cstddef>
 #include <cstdint>
 #include <string>
 

@@ -5,7 +5,6 @@
 #include <dlfcn.h>
 #include <cstdio>
 #include <cstdlib>
-#include <string_view>
 
 #include "base/cuda_versions.hpp"
 

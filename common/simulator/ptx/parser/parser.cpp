@@ -199,7 +199,6 @@ void Parser::alias() {
     if (next == from) lexer_.fail_at(place, fmt::format("'{}' would be an alias of itself", function.name));
   }
   function.alias_of = to;
-  module_.items.push_back({Module::Item::Kind::alias, from});
 }
 
 std::vector<std::string> Parser::pragma_strings() {
@@ -257,8 +256,6 @@ void Parser::function(bool is_entry, Linkage linkage) {
   const bool has_body = lexer_.peek() == '{';
   if (!has_body) lexer_.expect(';', "or '{' after the function's header");
   const std::int32_t index = declare_function(name, place, function, has_body);
-  module_.items.push_back(
-      {has_body ? Module::Item::Kind::function_body : Module::Item::Kind::function_header, index});
   if (!has_body) return;
   scopes_.begin_function();
   locations_.begin_function();

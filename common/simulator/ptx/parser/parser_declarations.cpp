@@ -192,9 +192,7 @@ Variable& Parser::add_variable(Variable variable, NameId name, Place place) {
 Variable& Parser::add_module_variable(Variable variable, NameId name, Place place) {
   variable.name = names_.text(name);
   const auto index = static_cast<std::int32_t>(module_.variables.size());
-  const auto kind = variable.is_extern ? Module::Item::Kind::extern_variable : Module::Item::Kind::variable;
   if (scopes_.bind(name, {Binding::Kind::variable, Type::none, 1, 0, index, names_.text(name)})) {
-    module_.items.push_back({kind, index});
     module_.variables.push_back(std::move(variable));
     return module_.variables.back();
   }
@@ -204,7 +202,6 @@ Variable& Parser::add_module_variable(Variable variable, NameId name, Place plac
   }
   Variable& before = module_.variables[static_cast<std::size_t>(known->index)];
   if (before.is_extern) {
-    if (!variable.is_extern) module_.items.push_back({kind, known->index});
     before = std::move(variable);
   } else if (!variable.is_extern) {
     lexer_.fail_at(place, fmt::format("the variable '{}' is already declared", before.name));

@@ -8,7 +8,6 @@
 #include <cstdlib>
 #include <cstring>
 #include <memory>
-#include <span>
 
 #include "sim/conformance/hostile_kernel.hpp"
 #include "sim/device.hpp"

@@ -6,7 +6,6 @@
 
 #include <fmt/format.h>
 
-#include <bit>
 #include <cstdio>
 #include <cstring>
 #include <string_view>

@@ -2,7 +2,6 @@
 #include "sim/machine/copies.hpp"
 
 #include <algorithm>
-#include <bit>
 #include <cstring>
 
 #include "sim/machine/mbarrier.hpp"

@@ -2,7 +2,6 @@
 #include "sim/machine/write_history.hpp"
 
 #include <algorithm>
-#include <bit>
 
 #include "sim/machine/access.hpp"
 

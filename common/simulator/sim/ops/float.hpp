@@ -5,7 +5,6 @@
 // Source: NVIDIA, "PTX ISA", version 9.0, section 9.7.3. Included once per instruction set, see lane.hpp.
 #pragma once
 
-#include <algorithm>
 #include <cmath>
 #include <limits>
 

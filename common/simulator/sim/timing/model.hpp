@@ -7,8 +7,6 @@
 // whose data come from memory also waits for the first of them.
 #pragma once
 
-#include <cstdint>
-
 #include "sim/counters.hpp"
 #include "sim/types.hpp"
 

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: MIT
 // A shortcut for adjacent lanes with adjacent words, if the cells are old or were left by one earlier access
 // of the same shape. It checks all lanes together where the result is the same as lane by lane.
-#include <algorithm>
 
 #include "sim/checkers/racecheck/racecheck.hpp"
 

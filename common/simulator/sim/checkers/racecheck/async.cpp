@@ -11,7 +11,6 @@
 // Source: NVIDIA, "PTX ISA", version 9.0, sections 9.7.9.25.1 (completion of asynchronous copies), 9.7.13.15
 // (mbarrier).
 #include <algorithm>
-#include <bit>
 
 #include "sim/checkers/racecheck/racecheck.hpp"
 

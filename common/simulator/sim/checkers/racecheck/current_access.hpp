@@ -3,7 +3,6 @@
 // related to it.
 #pragma once
 
-#include <bit>
 #include <cstdint>
 
 #include "sim/checkers/lane_access.hpp"

@@ -28,7 +28,6 @@
 #include <cstddef>
 #include <cstdint>
 #include <map>
-#include <set>
 #include <unordered_map>
 #include <utility>
 #include <vector>

@@ -3,7 +3,6 @@
 #include "sim/checkers/racecheck/racecheck.hpp"
 
 #include <algorithm>
-#include <bit>
 #include <memory>
 
 #include "sim/checkers/racecheck/memory_model.hpp"

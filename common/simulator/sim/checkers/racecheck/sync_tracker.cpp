@@ -2,7 +2,6 @@
 #include "sim/checkers/racecheck/sync_tracker.hpp"
 
 #include <algorithm>
-#include <bit>
 
 #include "sim/checkers/racecheck/memory_model.hpp"
 #include "sim/checkers/racecheck/old_values.hpp"

@@ -8,7 +8,6 @@
 // With Care::lines, weak reads of other kinds only mark a line that the launch has not written; with
 // Care::readers, only those of data that no thread should write do.
 #include <algorithm>
-#include <bit>
 
 #include "sim/checkers/racecheck/racecheck.hpp"
 

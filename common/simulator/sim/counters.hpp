@@ -35,7 +35,8 @@ struct Counters {
   std::uint64_t atomic_requests = 0;  // warp-wide atom and red instructions, global and shared
   std::uint64_t atomic_lanes = 0;
   // Turns that the hardware takes for them: the largest number of lanes on one address, or wavefronts if
-  // those are more; only wavefronts for increments that shared memory combines (combines_lanes in launch_counters.cpp).
+  // those are more; only wavefronts for increments that shared memory combines (combines_lanes in
+  // launch_counters.cpp).
   std::uint64_t atomic_turns = 0;
   std::uint64_t shared_atomic_requests = 0;  // the atomic_requests in shared memory
   // Wavefronts of atomics in shared memory: lanes on one address share one.

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 // One turn of a block: its warps take turns until the block has ended or used up its warp instructions.
-// A schedule's seed changes the order of the warps in each round, and the order of the lanes of an atomic or a
-// store. Besides, the turn of a warp may end directly after a strong load or an atomic, with a seed after any
-// strong access, in shared memory, too (Block::one_pause_in).
+// A schedule's seed changes the order of the warps in each round, and the order of the lanes of an atomic or
+// a store. Besides, the turn of a warp may end directly after a strong load or an atomic, with a seed after
+// any strong access, in shared memory, too (Block::one_pause_in).
 #pragma once
 
 #include <cstdint>

@@ -2,9 +2,9 @@
 // Decides how many host threads run a launch, and in which order its blocks start: in ascending order, or in
 // the order of the schedule's seed. Then sums up what was counted, and when the last block ends in modelled
 // time.
-// A program whose results may depend on the order of blocks runs on one host thread, so that the results never
-// depend on the number of host threads. In a counted launch, and with a calm schedule (calm_schedule.hpp),
-// warps and lanes keep the natural order if another one could change the counters.
+// A program whose results may depend on the order of blocks runs on one host thread, so that the results
+// never depend on the number of host threads. In a counted launch, and with a calm schedule
+// (calm_schedule.hpp), warps and lanes keep the natural order if another one could change the counters.
 #include "sim/grid/grid.hpp"
 
 #include <algorithm>

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: MIT
 // Each host thread keeps a few blocks resident and runs one of them until it ends or has used up a long turn.
-// In the second case the block may be waiting for another one, so the next block gets a turn. If the launch is
-// interleaved, its blocks get short turns at random instead, the same in every run.
+// In the second case the block may be waiting for another one, so the next block gets a turn. If the launch
+// is interleaved, its blocks get short turns at random instead, the same in every run.
 // If the blocks may wait for each other, only a few of them are resident in an order of the seed: a GPU
 // guarantees no more. A launch that hangs for this reason alone is ended with the reason (await_the_rest).
-// Reading order: HostThread::run (one turn after the other); wanted and next_turn (how many blocks, how long a
-// turn); check_progress, throw_hang and await_the_rest (launches that do not end).
+// Reading order: HostThread::run (one turn after the other); wanted and next_turn (how many blocks, how long
+// a turn); check_progress, throw_hang and await_the_rest (launches that do not end).
 #include "sim/grid/host_thread.hpp"
 
 #include <fmt/format.h>

@@ -24,8 +24,8 @@ struct SharedRun {
   std::atomic<int> getting_on{0};  // host threads whose blocks may still make progress
   std::mutex mutex;
   GridOutcome outcome;
-  // For the timing model: how long each block took. If blocks may wait for each other, `block_times` gives their
-  // start times instead.
+  // For the timing model: how long each block took. If blocks may wait for each other, `block_times` gives
+  // their start times instead.
   std::vector<std::uint32_t> block_clocks;
   std::optional<BlockTimes> block_times;
 };

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Ways of using loads and atomics that the race checker treats in a special way, recognised in the code: loops
-// with a compare-and-swap, looks that may be early or late, locks, polls by an atomic.
+// Ways of using loads and atomics that the race checker treats in a special way, recognised in the code:
+// loops with a compare-and-swap, looks that may be early or late, locks, polls by an atomic.
 #pragma once
 
 #include <cstdint>

@@ -15,7 +15,8 @@ namespace course::cudart {
 // Whether an error is only the answer to a question, such as "not ready", and no finding.
 bool is_an_answer(cudaError_t code);
 
-// Must be called after a call has failed. Answers are not findings, and a kernel's fault is not reported again.
+// Must be called after a call has failed. Answers are not findings, and a kernel's fault is not reported
+// again.
 void check_call(const std::string& call, const Status& status);
 
 // A program that has read an error and then goes on has handled it, if memory could not be allocated, or if a

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// What the race checker keeps of a running block and of its warps: what its threads know, the shadow memory of
-// its shared memory, and copies and barriers under way.
+// What the race checker keeps of a running block and of its warps: what its threads know, the shadow memory
+// of its shared memory, and copies and barriers under way.
 #pragma once
 
 #include <array>
@@ -45,8 +45,8 @@ struct WarpState {
 
   const ThreadClocks& of(int l) const { return split ? by_lane[static_cast<std::size_t>(l)] : whole; }
   Ticket& ticket_at(std::uint64_t address) { return tickets[address / 4 % std::size(tickets)]; }
-  // From now on the lanes go by what others of their warp have done before record `before`. `next`: the number
-  // of the next record.
+  // From now on the lanes go by what others of their warp have done before record `before`. `next`: the
+  // number of the next record.
   void note_wait(std::uint32_t lanes, RecordId before, RecordId next);
 };
 

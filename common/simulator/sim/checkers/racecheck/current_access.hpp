@@ -42,8 +42,8 @@ struct CurrentAccess {
     return offset < shadow.bytes && offset + a.bytes <= shadow.bytes && (offset & (a.bytes - 1)) == 0;
   }
 
-  // The value that a lane is about to store in the element that contains byte `at` of its access. For an atomic:
-  // its first operand.
+  // The value that a lane is about to store in the element that contains byte `at` of its access. For an
+  // atomic: its first operand.
   std::uint64_t stored(int lane, std::uint64_t at) const;
 
   // Whether access `of` of another lane is ordered before this one of `lane`.
@@ -83,8 +83,8 @@ struct CurrentAccess {
     const RecordId of = written >> kLaneBits;
     return of >= shadow.bound && record(of).kind == Record::bytes;
   }
-  // Whether strong accesses of two lanes of a warp, this one and record `of`, are right only if its lanes run in
-  // step.
+  // Whether strong accesses of two lanes of a warp, this one and record `of`, are right only if its lanes run
+  // in step.
   bool needs_step_with(RecordId of, int lane) const;
 };
 

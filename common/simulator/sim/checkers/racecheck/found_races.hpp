@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// What is found in a launch: conflicts, and the findings about them, one for each kind of hazard and pair of ops.
+// What is found in a launch: conflicts, and the findings about them, one for each kind of hazard and pair of
+// ops.
 #pragma once
 
 #include <algorithm>
@@ -17,7 +18,8 @@ namespace course::sim::race {
 
 enum class Hazard : std::uint8_t { read_write, write_write, same_value, stale, missed, lost, maybe_lost };
 
-// Two accesses that nothing orders: lane `lane` of the current access conflicts, at `offset` of its memory, with lane `other` of record `id`.
+// Two accesses that nothing orders: lane `lane` of the current access conflicts, at `offset` of its memory,
+// with lane `other` of record `id`.
 struct Conflict {
   const CurrentAccess& h;
   int lane;

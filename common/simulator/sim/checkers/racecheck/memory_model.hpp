@@ -15,8 +15,8 @@ inline bool reaches_device(const MicroOp& op) {
   return (op.order & kOrderMask) == kVolatile || (op.order & kScopeMask) >= kScopeDevice;
 }
 
-// Accesses that overlap only partly are not morally strong (8.7.2). Within a block, flags of one byte each that
-// are read as a word are right on every GPU, but an atomic may miss writes of another size.
+// Accesses that overlap only partly are not morally strong (8.7.2). Within a block, flags of one byte each
+// that are read as a word are right on every GPU, but an atomic may miss writes of another size.
 inline bool overlap_partly(const MicroOp& one, const MicroOp& two, bool same_block) {
   const auto is = [&](OpKind kind) { return one.kind == kind || two.kind == kind; };
   if (one.width == two.width || is(OpKind::mbarrier)) return false;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
-// The cells of global memory. (Those of shared memory are in BlockState.) Each 4 bytes of memory have two cells,
-// one for the last write and one for the reads since then; a line of 32 words has two, too, which count until it
-// is opened (whole_lines.cpp); and bytes that are accessed alone have two each.
+// The cells of global memory. (Those of shared memory are in BlockState.) Each 4 bytes of memory have two
+// cells, one for the last write and one for the reads since then; a line of 32 words has two, too, which
+// count until it is opened (whole_lines.cpp); and bytes that are accessed alone have two each.
 #pragma once
 
 #include <algorithm>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// What strong accesses and fences order: release → acquire, through synchronisation variables. And what is missing
-// where a flag, a counter or a lock passes between two threads, but does not order their accesses.
+// What strong accesses and fences order: release → acquire, through synchronisation variables. And what is
+// missing where a flag, a counter or a lock passes between two threads, but does not order their accesses.
 #pragma once
 
 #include <cstddef>
@@ -13,8 +13,8 @@ namespace course::sim::race {
 
 class OldValues;
 
-// What is missing between an earlier access of another thread and this one, although a flag, a counter or a lock
-// passes between the two.
+// What is missing between an earlier access of another thread and this one, although a flag, a counter or a
+// lock passes between the two.
 enum class Missing : std::uint8_t {
   nothing_passes,
   writers_fence,

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Synchronisation variables: words in memory through which threads order their accesses, such as flags, counters
-// and locks. What their values publish, and who wrote them.
+// Synchronisation variables: words in memory through which threads order their accesses, such as flags,
+// counters and locks. What their values publish, and who wrote them.
 #pragma once
 
 #include <algorithm>

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// What threads know to have happened before, what they can publish, and what they have seen without acquiring it.
+// What threads know to have happened before, what they can publish, and what they have seen without acquiring
+// it.
 #pragma once
 
 #include <cstdint>

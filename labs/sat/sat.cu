@@ -60,7 +60,7 @@ __device__ Sum warp_scan(Sum value) {
 }
 
 // Inclusive scan of one value per thread over the block; `total` is the sum of all values. Every thread must
-// call it and gets both results. It uses kWarps Sums of shared memory, three barriers and 9 steps. No other
+// call it and gets both results. It uses kWarps Sums of shared memory, three barriers and 11 steps. No other
 // barrier is needed between two calls.
 template <typename Sum>
 __device__ Sum block_scan(Sum value, Sum& total) {

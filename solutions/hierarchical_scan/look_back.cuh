@@ -15,7 +15,7 @@ namespace course::hierarchical_scan {
 inline constexpr unsigned kTicketWords = 32;
 
 // Clears the ticket, and the tile statuses behind it with the given number of words. There is enough space: a
-// tile has at least 2048 items, and d_flags has n / 64 words of 64 bits.
+// tile has at least 2048 items, and d_flags has more than n / 64 words.
 template <typename Op>
 device::Word* cleared_words(const Job<Op>& job, std::uint64_t status_words) {
   auto* d_words = reinterpret_cast<device::Word*>(job.d_flags);

@@ -48,7 +48,7 @@ __global__ void __launch_bounds__(Tuning::kThreads, Tuning::kBlocks)
   using Tile = device::Tile<Value, kThreads, kRows>;
   extern __shared__ uint4 s_memory[];
   auto* s_ring = reinterpret_cast<device::Pack<Value>*>(s_memory);
-  // A step of their own for each, because the next step may start before all threads have read this one's.
+  // One array for even steps and one for odd ones: the next step may start before all threads have read.
   __shared__ Value s_warp[2][kWarps], s_wave[2][kWarps];
 
   // The block's tiles are numbered by its steps 0 … n_steps - 1.

@@ -127,7 +127,7 @@ __global__ void k02_scan_parts(const Value* d_in, Parts parts, Value* d_out, con
 //@reference
 // Changed from rung 1: the ranks need the totals of the ranks before them, in their order, so they gather all
 // totals and each combines its own.
-// Why: the scan of lab 7 that reduces first has one level more, and this level costs 8 bytes a rank: a rank
+// Why: the scan of lab 7 that reduces first has one level more, which costs a value of each rank: a rank
 // reads its shard twice and writes once, as on one device. No rank waits for another one's scan.
 // Drawback: a rank's second pass starts only after the slowest rank's first pass and the latency of a
 // collective.

@@ -147,7 +147,8 @@ int run(const Chosen& chosen, lab::Status (*solve)(const lab::Request&)) {
   const std::uint64_t case_seed = seed_for(seed.value_or(1), c.name);
   const std::vector<lab::HostBuffer> inputs = lab::inputs_of(problem, task, c, case_seed);
   static const auto set_schedule = control<decltype(&simSetSchedule)>("simSetSchedule");
-  if (seed && set_schedule != nullptr) set_schedule(seed_for(case_seed, "schedule"));
+  if (seed && set_schedule != nullptr)
+    set_schedule(seed_for(case_seed, "schedule") & ~(SIM_CALM_SCHEDULE | SIM_STARTS_IN_ORDER));
 
   std::vector<lab::GuardedBuffer> memory;
   std::vector<lab::DeviceBuffer> on_device;

@@ -66,7 +66,7 @@ const char* spelling(Linkage linkage) {
 }
 
 bool Instruction::has(std::string_view modifier) const {
-  return std::ranges::find(modifiers, modifier) != modifiers.end();
+  return std::find(modifiers.begin(), modifiers.end(), modifier) != modifiers.end();
 }
 
 std::string Instruction::full_opcode() const {

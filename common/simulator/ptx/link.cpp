@@ -124,7 +124,8 @@ class Linker {
     }
     if (target_number(module.target) > target_number(whole_.target)) whole_.target = module.target;
     for (const std::string& option : module.target_options)
-      if (std::ranges::find(whole_.target_options, option) == whole_.target_options.end())
+      if (std::find(whole_.target_options.begin(), whole_.target_options.end(), option) ==
+          whole_.target_options.end())
         whole_.target_options.push_back(option);
     whole_.pragmas.insert(whole_.pragmas.end(), module.pragmas.begin(), module.pragmas.end());
 

@@ -53,14 +53,15 @@ bool is_member(std::string_view name, const Family& family) {
 
 bool is_special_register(std::string_view name) {
   static const std::vector<std::string> kNames = words(kScalars);
-  if (std::ranges::find(kNames, name) != kNames.end()) return true;
+  if (std::find(kNames.begin(), kNames.end(), name) != kNames.end()) return true;
   std::string_view base = name;
   if (base.size() > 2 && base[base.size() - 2] == '.') {
     if (std::string_view("xyzwrgba").find(base.back()) == std::string_view::npos) return false;
     base.remove_suffix(2);
   }
-  if (std::ranges::find(kVectors, base) != kVectors.end()) return true;
-  return std::ranges::any_of(kFamilies, [&](const Family& family) { return is_member(name, family); });
+  if (std::find(kVectors.begin(), kVectors.end(), base) != kVectors.end()) return true;
+  return std::any_of(kFamilies.begin(), kFamilies.end(),
+                     [&](const Family& family) { return is_member(name, family); });
 }
 
 }  // namespace course::ptx::detail

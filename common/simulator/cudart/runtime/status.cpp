@@ -27,8 +27,8 @@ constexpr auto kErrors = std::to_array<ErrorEntry>({
 });
 
 const ErrorEntry* find_error(int code) {
-  const auto* entry = std::ranges::lower_bound(
-      kErrors, code, [](const ErrorEntry& e, int wanted) { return e.code < wanted; });
+  const auto* entry = std::lower_bound(kErrors.begin(), kErrors.end(), code,
+                                       [](const ErrorEntry& e, int wanted) { return e.code < wanted; });
   return entry != kErrors.end() && entry->code == code ? entry : nullptr;
 }
 

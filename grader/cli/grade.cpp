@@ -221,7 +221,8 @@ int run_grade(GradeArguments options) {
   std::fputs(to_table(result, style).c_str(), piped ? stderr : stdout);
   if (!options.graded) std::fputs(printed_by(result, !job.how.only_case).c_str(), piped ? stderr : stdout);
   write_reports(options.reports, result);
-  // After the result is complete and printed, so the search neither changes nor delays it.
+  // After the table and the reports, so that the search delays neither and changes no verdict. It prints the
+  // failures, and adds their traces to the result.
   if (searches) {
     show_failures(job.layout, result, options.solutions, of_failures);
     write_reports(options.reports, result);

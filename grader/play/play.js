@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // The page: what runs (the form), a run in the worker, and the steps of its answer. Reading order: start(), run(),
-// show(). All state is in the form and the number of the step; the address contains both, so a link shows the
-// same step to somebody else.
+// show(). What is shown follows from the form and the number of the step; the address contains both, so a link
+// shows the same step to somebody else.
 'use strict';
 (() => {
   const $ = (selector) => document.querySelector(selector);

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: MIT
 """What a recorded program (recorder.cpp) launches, as requests to the player.
 
-records.py PLAYER RECORD      # writes which tasks are wrong with such small blocks, from which length on
+records.py PLAYER RECORD      # writes which tasks are wrong with such small blocks, and to which length right
 """
 
 import json

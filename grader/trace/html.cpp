@@ -111,10 +111,10 @@ Html stores_of(const TraceTable& table, const TraceStep& step) {
 // "" if there is no step.
 std::string trace_steps(const TraceView& view, const SourceLine& source_line) {
   std::string items;
-  int number = 0;
+  int position = 0;
   for (const TraceTable& table : view.tables) {
     for (const TraceStep& step : table.steps) {
-      ++number;
+      ++position;
       const bool fault = step.after == "fault";
       Html content = step_picture(view, step.number);
       if (fault)
@@ -123,12 +123,12 @@ std::string trace_steps(const TraceView& view, const SourceLine& source_line) {
                 source_beside(step, source_line) + page::raw("</div>\n") + lanes_of(step) +
                 stores_of(table, step);
       items += fmt::format(
-          "<li class=\"step\" id=\"step-{0}\"><p class=\"moment\">{0}. {1}: <span "
+          "<li class=\"step\" id=\"step-{0}\"><p class=\"moment\">{4}. {1}: <span "
           "class=\"quiet\">{2}</span></p>\n{3}</li>\n",
-          number, text(title_of(table)).markup, text(label_of(step)).markup, content.markup);
+          position, text(title_of(table)).markup, text(label_of(step)).markup, content.markup, step.number);
     }
   }
-  if (number == 0) return "";
+  if (items.empty()) return "";
   return "<ol class=\"steps\">\n" + items + "</ol>\n" + arrow_head().markup;
 }
 

@@ -121,6 +121,7 @@ TEST(TraceChoice, KeepsRequestedArraysAndSteps) {
   choose(view, {{"s_data", "d_out"}, 1, 2});
   ASSERT_EQ(view.tables.size(), 1u);
   EXPECT_EQ(view.tables[0].steps[0].number, 2);
+  EXPECT_THAT(trace_html(view, kNoSource, ""), HasSubstr("<p class=\"moment\">2. "));
 }
 
 // The start and end points of the drawn arrows, in the order of the file.

@@ -122,7 +122,12 @@ constexpr Rule<CountFacts> kCountRules[] = {
 struct ItemFacts {
   std::vector<std::uint64_t> items, out;
   std::vector<bool> is_kept;
-  std::vector<std::uint64_t> right = items_if([this](std::size_t i) { return is_kept[i]; });
+  std::vector<std::uint64_t> right;  // the items that are kept
+
+  ItemFacts(std::vector<std::uint64_t> all, std::vector<std::uint64_t> got, std::vector<bool> kept)
+      : items(std::move(all)), out(std::move(got)), is_kept(std::move(kept)) {
+    right = items_if([this](std::size_t i) { return is_kept[i]; });
+  }
 
   bool gives(std::span<const std::uint64_t> other, std::size_t at = 0) const {
     const std::size_t n = std::min(other.size(), out.size() - at);

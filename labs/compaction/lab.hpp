@@ -66,7 +66,7 @@ struct Job {
   Index* d_spare =
       nullptr;  // space for spare_count numbers: per block or tile, for all levels; aligned to 8 bytes
   std::uint64_t spare_count = 0;  // at least n / 16 + 1024
-  int multiprocessors = 1;        // of this device
+  int multiprocessors = 1;        // to use, in some cases fewer than the device has
   CUstream_st* stream = nullptr;  // launch here; no need to synchronise, the harness does
 };
 

@@ -88,7 +88,7 @@ inline std::optional<WrongStore> first_wrong_store(std::span<const std::uint64_t
   if (auto wrong = taken_twice(before, run)) return wrong;
   std::optional<WrongStore> wrong;
   if (looks_back) wrong = wrong_status(before, run);
-  if (run.left("d_flags").size() == flags.size()) {
+  if (!wrong && run.left("d_flags").size() == flags.size()) {
     wrong = run.differs("d_flags", flags, "1 for an item that is kept, otherwise 0");
     if (!wrong && run.reaches("d_out", run.n_launches - 1)) {  // before, the scan may go on
       wrong =

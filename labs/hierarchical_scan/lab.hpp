@@ -46,7 +46,7 @@ struct Job {
   std::uint64_t sums_count = 0;      // n / 16 + 1024
   std::uint32_t* d_flags = nullptr;  // space for flags_count words; aligned to 256 bytes; contents undefined
   std::uint64_t flags_count = 0;     // n / 32 + 1024
-  int multiprocessors = 1;           // of this device, to choose the grid's size
+  int multiprocessors = 1;           // to use, in some cases fewer than the device has
   CUstream_st* stream = nullptr;     // launch here; no need to synchronise, the harness does
 };
 

@@ -134,7 +134,7 @@ struct Facts {
     const Value carry = fold(0, first);
     return third < items.size() && matches(third, [&](Value local) { return op(carry, local); });
   }
-  // Whether the tile of the first wrong element has no carry.
+  // Whether a tile begins at the first wrong element and visibly has no carry; false if the items can't tell.
   bool starts_again() const {
     const bool is_far = std::is_floating_point_v<Value> && is_sum() && c.pattern == Pattern::high_bits;
     return (is_telling() || is_far) && first > 0 && goes_on_from(op.identity());

@@ -126,7 +126,7 @@ struct Job {
   Count* d_counts = nullptr;
   std::uint32_t* d_private = nullptr;  // space for n_private · (n_bins + 1) counters, contents undefined
   std::uint32_t n_private = 0;         // threads that can have their own counters: a multiple of 32
-  int multiprocessors = 1;             // of this device, to choose the grid's size
+  int multiprocessors = 1;             // to use, in some cases fewer than the device has
   CUstream_st* stream = nullptr;       // launch here; no need to synchronise, the harness does
 };
 

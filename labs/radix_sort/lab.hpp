@@ -85,7 +85,7 @@ struct Job {
   Items<Bits, Value> spare;           // n items
   std::uint32_t* d_counts = nullptr;  // counts_count(n) words
   std::uint32_t* d_sums = nullptr;    // sums_count(n) words
-  int multiprocessors = 1;            // of this device, to choose the grid's size
+  int multiprocessors = 1;            // to use, in some cases fewer than the device has
   CUstream_st* stream = nullptr;      // launch here; no need to synchronise, the harness does
 };
 

@@ -69,7 +69,7 @@ struct Job {
   Value* d_scratch_a = nullptr;  // space for scratch_count partial results each; contents undefined
   Value* d_scratch_b = nullptr;
   std::uint64_t scratch_count = 0;  // at least n / 32 + 1024
-  int multiprocessors = 1;          // of this device, to choose the grid's size
+  int multiprocessors = 1;          // to use, in some cases fewer than the device has
   CUstream_st* stream = nullptr;    // launch here; no need to synchronise, the harness does
 };
 

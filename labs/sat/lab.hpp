@@ -76,7 +76,7 @@ struct TableJob {
   std::uint64_t scratch_count = 0;   // width * height + 256 for each tile of 32 x 32, + 512
   std::uint32_t* d_flags = nullptr;  // space for flag_count words, 256-byte aligned; contents undefined
   std::uint64_t flag_count = 0;      // 64 + 4 for each tile of 32 x 32
-  int multiprocessors = 1;           // of this device, to choose the grid's size
+  int multiprocessors = 1;           // to use, in some cases fewer than the device has
   CUstream_st* stream = nullptr;     // launch here; no need to synchronise, the harness does
 };
 

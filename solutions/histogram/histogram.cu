@@ -622,7 +622,7 @@ __global__ void __launch_bounds__(kWideBlock, 1)
       atomicAdd(&d_counts[bin], Count{kFull});
     }
   };
-  // Additions to one address are done one after the other; so equal neighbours are added at once.
+  // Additions to one address are done one after the other; so if all have one bin, they are added at once.
   const auto count = [&](const Samples& samples) {
     std::uint32_t bin[Samples::kItems];
     bool are_equal = true;

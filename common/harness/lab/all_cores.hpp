@@ -13,7 +13,8 @@ inline std::size_t n_cores() {
   return std::max(1u, std::thread::hardware_concurrency());
 }
 
-// Into how many shares of at least `least` items n items are divided: at most one for each core.
+// Into how many shares of at least `least` > 0 items n items are divided: at most one for each core, and at
+// least one, however few the items are.
 inline std::size_t n_shares_of(std::size_t n, std::size_t least) {
   return std::clamp<std::size_t>(n / least, 1, n_cores());
 }

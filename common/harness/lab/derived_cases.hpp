@@ -25,9 +25,10 @@ std::vector<Case> variants(const Problem& problem, const Task& task);
 // The same case with inputs at an aligned address; std::nullopt if they are aligned already.
 std::optional<Case> aligned(const Case& c);
 
-// The task's cases as they are graded, with what only the seed determines: cases that are not measured get
-// inputs at other addresses (with items of 4 bytes, three of four are no longer at a multiple of 16 bytes),
-// and after them come a few cases of other lengths. A submission that is right for the addresses or lengths
+// The task's cases as they are graded, with what only the seed determines: cases that are neither measured
+// nor have an offset already get inputs at drawn addresses (with items of 4 bytes, three of four are no
+// longer at a multiple of 16 bytes), and after them come up to three cases of drawn lengths, some for one or
+// two multiprocessors. A submission that is right for the addresses or lengths
 // in the task's list alone is not right.
 std::vector<Case> graded_cases(const Problem& problem, const Task& task, std::uint64_t seed);
 

@@ -88,7 +88,7 @@ struct Request {
   void* d_workspace = nullptr;           // scratch, 256-byte aligned, contents undefined
   std::uint64_t workspace_bytes = 0;
   CUstream_st* stream = nullptr;     // launch here; the harness synchronises
-  std::int32_t multiprocessors = 1;  // of this device, for the size of a persistent grid
+  std::int32_t multiprocessors = 1;  // to use, in some cases fewer than the device has
   // For labs for several devices: the ranks; in other labs one without communicator. Inputs and outputs lie
   // on the devices in turn, buffer i of each on device i % ranks.size().
   Slice<const Rank> ranks = {};

@@ -32,8 +32,9 @@ constexpr std::size_t kWordsSearched = 128 * 1024;  // of the stack, for return 
 
 struct Known {
   int channel = -1;
-  std::uintptr_t lowest = 0, highest = 0;  // of the thread's stack
-  std::uintptr_t loaded_at = 0;            // the program, relative to its file's addresses
+  // The frame of note_crashes(), and the stack's limit below it: up to kUnknownBytes too low; 0: no limit.
+  std::uintptr_t lowest = 0, highest = 0;
+  std::uintptr_t loaded_at = 0;  // the program, relative to its file's addresses
 };
 Known known;
 

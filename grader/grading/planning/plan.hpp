@@ -40,8 +40,9 @@ struct Plan {
 struct PlanOptions {
   lab::DeviceKind device = lab::DeviceKind::sim;
   std::optional<std::string> only_case;  // its name
-  // On the simulator, run every case with all checkers, whether its output is judged or it is counted or
-  // timed. With only_case they are on, too, so that the rerun command shows what was graded.
+  // A grade: on the simulator, run every case with all checkers, whether its output is judged or it is
+  // counted or timed, some of them twice, and cases of secret lengths. With only_case they are on, too, so
+  // that the rerun command shows what was graded.
   bool check_every_size = false;
   // Of a lab for several devices: whether the case runs on the simulator even if `device` is the GPU, because
   // it needs more GPUs than are used. Empty: never.

@@ -59,8 +59,8 @@ Status find_global(Context& context, FatBinary& image, const char* name, void** 
 using GetProcAddress = int (*)(const char* symbol, void** function, int version, std::uint64_t flags,
                                int* found);
 
-// The driver API is libcuda.so.1 in the folder of this library, built from driver/; NVIDIA's is never
-// used.
+// The driver API is libcuda.so.1 in the folder of this library, built from driver/; where there is none, as
+// for the debugger, nullptr. NVIDIA's is never used.
 GetProcAddress driver() {
   static const auto found = []() -> GetProcAddress {
     Dl_info self{};

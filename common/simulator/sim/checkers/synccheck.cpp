@@ -448,7 +448,7 @@ void Synccheck::follow(Warp& w, const MicroOp& op) {
 }
 
 void Synccheck::used(Warp& w, const MicroOp& op, const Undefined& value) {
-  // It is a consequence of that.
+  // Taken for a consequence, if a lane outside its own mask has been reported at this shuffle.
   if (reported_.contains({"lane-not-in-mask", {value.origin->index, ~0u}})) return;
   Finding* const f = finding_for("shuffle-from-inactive-lane", *value.origin);
   if (f == nullptr) return;

@@ -29,7 +29,7 @@ class ProgressWatch final : public CompositeObserver {
   enum class Verdict : std::uint8_t { gets_on, polls, repeats };
   // `turn` runs the block for one turn and returns whether it has ended.
   Verdict watch(Block& block, const std::function<bool()>& turn);
-  // Whether the blocks have read memory that other blocks can change.
+  // Whether the blocks have accessed memory other than locals, constants, and shared memory by stores.
   bool looks_elsewhere() const { return looks_elsewhere_; }
 
   void before(Warp& w, const MicroOp& op) override;

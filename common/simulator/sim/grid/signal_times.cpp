@@ -16,12 +16,6 @@ std::uint64_t place_of(const std::vector<SignalTimes::Signal>& table, std::uint6
 
 }  // namespace
 
-void SignalTimes::clear() {
-  table_.clear();
-  stages_.clear();
-  n_ = looks = blocks_seen = 0;
-}
-
 void SignalTimes::raise(std::uint64_t address, std::uint64_t time, std::uint64_t block, std::uint64_t kind) {
   if (2 * (n_ + 1) > table_.size()) grow();
   Signal& s = table_[place_of(table_, address)];

@@ -22,7 +22,6 @@ class SignalTimes {
     std::uint64_t kind = 0;             // of the last write: equal kinds give the same result in any order
   };
 
-  void clear();
   void raise(std::uint64_t address, std::uint64_t time, std::uint64_t block, std::uint64_t kind);
   const Signal* find(std::uint64_t address) const;
   // When a reader of this word could continue.

@@ -35,7 +35,8 @@ void fill_elements(std::byte* dst, std::uint32_t value, std::uint32_t element_by
 
 class Arena {
  public:
-  // Reserves `n_bytes` of address space; the host provides pages at their first access.
+  // For allocations of `n_bytes` in all. It reserves more address space than that, for the kernels' heap and
+  // for memory that the host may access, too; the host provides pages at their first access.
   explicit Arena(std::uint64_t n_bytes);
   ~Arena();
   Arena(const Arena&) = delete;

@@ -30,7 +30,8 @@ struct WarpState {
   bool split = false;  // the lanes know different things
   ThreadClocks whole;
   std::vector<ThreadClocks> by_lane;  // if split
-  // By lane: strong accesses of the warp before this one came before a wait of the lane, see note_wait().
+  // By lane: strong accesses of the warp before this one came before a wait of the lane, or of another lane
+  // that it has met at a barrier since; a ticket or an exchange counts, too. See note_wait().
   RecordId waited[kLanes] = {};
   bool may_exchange = false;  // there have been others since
   Ticket tickets[16];         // the latest, one for each value of an address modulo 16 words

@@ -31,8 +31,8 @@ struct CurrentAccess {
   const LaneAccess& a;
   AccessRecords& records;
   Shadow shadow;
-  RecordId id;  // of this access
-  bool reads, writes, strong;
+  RecordId id;                 // of this access
+  bool reads, writes, strong;  // reads: not of an atomic
   std::uint32_t gets_old = 0;  // lanes that get an old value, or change one
 
   const Record& record(RecordId of) const { return records[of]; }

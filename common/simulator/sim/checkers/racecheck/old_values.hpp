@@ -89,7 +89,7 @@ class OldValues {
     RecordId id = 0;
     std::uint8_t bytes = 0, misses = 0;  // misses: loads that will still get the old value
     bool is_due = false;                 // the current instruction must see the new value
-    bool is_first = false;               // the first strong write of the word in this launch
+    bool is_first = false;               // of the word, or an addition after another block's write
     Role role = Role::other;             // of the write; `other` also if its result has been used
   };
   using UnseenWrites = std::unordered_map<std::uint64_t, Unseen>;

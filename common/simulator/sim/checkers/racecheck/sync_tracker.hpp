@@ -46,7 +46,8 @@ class SyncTracker {
   // `but_not`: the key of a variable that does not count.
   Missing missing_between(const CurrentAccess& h, int lane, RecordId id, std::uint32_t other_lane,
                           std::uint64_t but_not = 0) const;
-  // Whether this block has seen a flag that the block of record `r` set before that access.
+  // Whether the last looks of this block got a value that the block of record `id` had set before that
+  // access: that lane itself, or another thread of its block. Tickets do not count.
   enum class Announced : std::uint8_t { no, before_by_itself, before_by_another };
   static Announced announced(const CurrentAccess& h, RecordId id, std::uint32_t other_lane);
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 // What a thread knows to have happened before it: a vector clock over the threads of a launch, stored
-// compactly. Time is the number of an access record (racecheck.hpp). An entry means: everything that these
-// lanes did with record numbers below `before`. Entries are kept by block in an immutable tree of 16 children
-// per node, so that clocks share their common parts and joining two similar clocks is cheap.
+// compactly. Time is the number of an access record (access_records.hpp). An entry means: everything that
+// these lanes did with record numbers below `before`. Entries are kept by block in an immutable tree of 16
+// children per node, so that clocks share their common parts and joining two similar clocks is cheap.
 // Source: Flanagan, Freund, "FastTrack: efficient and precise dynamic race detection", PLDI 2009
 // (10.1145/1542476.1542490); for clocks that follow the hierarchy of threads, Eizenberg et al., "BARRACUDA",
 // PLDI 2017 (10.1145/3062341.3062342).

@@ -87,7 +87,7 @@ Case try_variants(const lab::Problem& problem, const lab::Task& task, const Case
       if (!simplest && search.fails(*c)) simplest = c;
     } else if (verdict == Verdict::ok && c->words.shape == found.words.shape) {
       result.right.push_back(name);
-    } else {  // Rows of another length may be too short to fail: they do not show that this operator is right.
+    } else {  // Rows of another length may be too short to fail, which does not show that it is right.
       ++result.n_untried;
     }
   }

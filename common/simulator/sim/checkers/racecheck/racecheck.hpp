@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: MIT
 // Finds pairs of accesses to the same shared or global memory by different threads, at least one of them a
 // write, that nothing orders. README.md has the rules, and the order in which to read the files.
-// This class receives what a launch does, and checks each access against the cells of shadow memory. Each of
-// its parts, below, is a class with a file of its own.
+// This class receives what a launch does, and checks each access against the cells of shadow memory: in
+// word_by_word.cpp, whole_lines.cpp, adjacent_lanes.cpp and async.cpp, too. Its members are parts, each a
+// class with files of its own.
 // Source: Flanagan, Freund, "FastTrack", PLDI 2009; NVIDIA, "PTX ISA" 9.0, chapter 8, "Memory Consistency
 // Model".
 #pragma once

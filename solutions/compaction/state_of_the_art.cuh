@@ -78,6 +78,7 @@ __device__ unsigned compact_in_warp(const device::Tile<T, kThreads, kRows>& tile
 //   block publishes their number. kLag steps later it knows how many items are kept before the tile, and each
 //   warp stores its items from there.
 // - No tile waits for another tile's prefix: a block adds up the counts of the tiles since its tile before.
+// - No launch clears the words for the counts (device/look_back.cuh); a memset took 1 to 2 µs.
 // - One barrier per tile.
 // Why: rung 5's blocks wait while their first warp looks back, and have no loads in flight while they count,
 // compact and store.
@@ -93,21 +94,22 @@ __device__ unsigned compact_in_warp(const device::Tile<T, kThreads, kRows>& tile
 // Tried and slower: a lag of 3 steps instead of 4; one tile in flight instead of two (most of all); 16-byte
 // stores, whose vectors are read from shared memory item by item. One block of 384 threads and 8 rows per
 // multiprocessor is faster for long arrays, but slower for short ones.
-// Drawback: two neighbouring runs both write the sector in which they meet, once per warp and tile. At 2^20 a
-// block has one tile at most, and the lag only delays it.
+// Drawback: two neighbouring runs both write the sector in which they meet, once per warp and tile. Two
+// launches must not run at the same time.
 template <typename Tuning, typename T, typename Keep>
 __global__ void __launch_bounds__(Tuning::kThreads, Tuning::kBlocks)
-    k06_state_of_the_art(const T* d_in, std::uint64_t n, T* d_out, Index* d_count,
-                         device::WaveTotals<unsigned> waves, Keep keep) {
+    k06_state_of_the_art(const T* d_in, std::uint64_t n, T* d_out, Index* d_count, Keep keep) {
   constexpr unsigned kThreads = Tuning::kThreads, kRows = Tuning::kRows, kLag = Tuning::kLag,
                      kSlots = Tuning::kSlots, kInFlight = kSlots - kLag, kWarps = kThreads / device::kWarp;
   static_assert(kLag >= 1 && kSlots > kLag);
+  static_assert(kLag <= device::kMaxWaveLag && kThreads <= device::kMaxWaveBlocks);
   using Items = device::Tile<T, kThreads, kRows>;
-  extern __shared__ uint4 s_memory[];
+  extern __shared__ __align__(128) uint4 s_memory[];  // copies to 16 bytes past a multiple of 128 take longer
   auto* s_ring = reinterpret_cast<device::Pack<T>*>(s_memory);
   // What the warps of a tile keep, until the tile is stored; one entry more, because a warp may write the
   // next step's before another has read this step's. s_wave: likewise.
   __shared__ unsigned s_kept[kLag + 2][kWarps], s_wave[2][kWarps];
+  __shared__ unsigned s_launch;
   const unsigned lane = threadIdx.x % device::kWarp, warp = threadIdx.x / device::kWarp;
 
   // The block's tiles are numbered by its steps 0 … n_steps - 1.
@@ -126,6 +128,7 @@ __global__ void __launch_bounds__(Tuning::kThreads, Tuning::kBlocks)
   device::Entry<unsigned> answer{};
 #pragma unroll
   for (std::uint32_t step = 0; step < kInFlight; ++step) load(step);
+  const device::WaveTotals<unsigned> waves(&s_launch);
   for (std::uint32_t step = 0; step < n_steps + kLag; ++step) {
     const bool has_results = step >= kLag;  // those of an earlier step's tile
     const std::uint32_t earlier = step - kLag;
@@ -138,16 +141,16 @@ __global__ void __launch_bounds__(Tuning::kThreads, Tuning::kBlocks)
       if (lane == 0) s_now[warp] = n_warp;
     }
     if (has_results) {
-      const unsigned of_warp = waves.of_warp(tile_of(earlier), answer, SumOfCounts{});
+      const unsigned of_warp = waves.of_warp(earlier, answer, SumOfCounts{});
       if (lane == 0) s_wave[step % 2][warp] = of_warp;
     }
-    if (step + 1 >= kLag && earlier + 1 < n_steps) answer = waves.ask(tile_of(earlier + 1));
+    if (step + 1 >= kLag && earlier + 1 < n_steps) answer = waves.ask(earlier + 1);
     __syncthreads();  // every warp's numbers are stored before the others read them
     if (threadIdx.x == 0 && step < n_steps) {
       unsigned total = 0;
 #pragma unroll
       for (unsigned w = 0; w < kWarps; ++w) total += s_now[w];
-      waves.publish(tile_of(step), total);
+      waves.publish(step, total);
     }
     if (has_results) {
       const unsigned* const s_then = s_kept[earlier % (kLag + 2)];
@@ -173,20 +176,17 @@ __global__ void __launch_bounds__(Tuning::kThreads, Tuning::kBlocks)
       load(step + kInFlight);
     }
   }
+  if (blockIdx.x + 1 == gridDim.x && threadIdx.x == 0) waves.end();
 }
 
 template <typename Tuning, typename T, typename Keep>
 Status compact_in_waves(const Job<T, Keep>& job) {
-  using Totals = device::TileStatuses<unsigned>;
   const std::uint64_t n_tiles =
       job.n == 0 ? 1 : device::tiles_for(job.n, device::Tile<T, Tuning::kThreads, Tuning::kRows>::kItems);
   const unsigned n_blocks = device::blocks_in_a_wave<Tuning>(n_tiles, job.multiprocessors);
-  auto* d_words = reinterpret_cast<device::Word*>(job.d_spare);
-  device::clear_words(d_words, Totals::words(n_tiles), job.stream);
   constexpr unsigned kRing = Tuning::kSlots * Tuning::kThreads * Tuning::kRows * sizeof(uint4);
   device::launch_together<kRing>(k06_state_of_the_art<Tuning, T, Keep>, n_blocks, Tuning::kThreads,
-                                 job.stream, job.d_in, job.n, job.d_out, job.d_count,
-                                 device::WaveTotals<unsigned>{Totals{d_words}}, job.keep);
+                                 job.stream, job.d_in, job.n, job.d_out, job.d_count, job.keep);
   return Status::ok;
 }
 

@@ -114,37 +114,88 @@ __device__ typename Op::Value look_back(const TileStatuses<typename Op::Value>& 
   return carry;
 }
 
+// Number of launches so far that publish with tags. Two of them must not run at the same time.
+[[maybe_unused]] __device__ static unsigned d_launch;
+
+// The status of a word that is available in this launch, if no launch clears the words. It differs from that
+// of earlier launches (of the last 2^30), from that of the word's use before (`use` counts them; its last bit
+// is enough), and from kEmpty.
+__device__ inline unsigned tag_of(unsigned launch, unsigned use = 0) {
+  return 1u << 31 | (launch << 1 & ~(1u << 31)) | (use & 1);
+}
+// Starts to load the word at d_word into the L2 cache, so that it is there when it is written: a store of a
+// part of a sector that the cache lacks waits for the rest.
+__device__ inline void fetch(const Word* d_word) {
+  asm volatile("prefetch.global.L2 [%0];" ::"l"(__cvta_generic_to_global(d_word)));
+}
+
 // Waves: for a grid whose blocks all run at the same time, and have at least as many threads as the grid has
-// blocks. Block b takes the tiles b, b + gridDim.x, b + 2 * gridDim.x, … So the prefix of a tile is the
-// prefix of the block's tile before it, combined with the gridDim.x totals from that tile on, and thread i of
-// the block reads the i-th of them. Blocks exchange only totals: no tile waits for another tile's prefix. The
+// blocks. In its step s, block b takes tile s * gridDim.x + b. So the prefix of a tile is the prefix of the
+// block's tile before it, combined with the gridDim.x totals from that tile on, and thread i of the block
+// reads the i-th of them. Blocks exchange only totals: no tile waits for another tile's prefix. The
 // association order depends only on n and the grid, so float sums are the same in every run.
 // A block may wait for any other block, so all of them must run: launch cooperatively (device/launch.hpp).
+// A block uses its results kLag steps later. It needs totals of one step before that, so no block is more
+// than kLag + 2 steps ahead of another, and a total has been read when its block is 2 * kLag + 4 steps on.
+inline constexpr unsigned kMaxWaveBlocks = 256, kMaxWaveLag = 4, kMaxWaveWords = 4;
+inline constexpr unsigned kWaveSteps = 16;  // for which there are words; a power of two
+static_assert(kWaveSteps >= 2 * kMaxWaveLag + 4);
+[[maybe_unused]] __device__ static Word d_wave_words[kWaveSteps * kMaxWaveBlocks * kMaxWaveWords];
+
 template <typename Total>
-struct WaveTotals {
-  TileStatuses<Total> totals;  // cleared
+class WaveTotals {
+ public:
+  // Every thread must call it, with a word of shared memory; it has one barrier.
+  __device__ explicit WaveTotals(unsigned* s_launch) {
+    static_assert(Statuses::kWords <= kMaxWaveWords);
+    if (threadIdx.x == 0) *s_launch = lab::load_relaxed(&d_launch);
+    if (threadIdx.x == 0) fetch(d_wave_words + index_of(blockIdx.x, 0) * Statuses::kWords);
+    __syncthreads();  // thread 0 has stored the number before the others read it
+    launch_ = *s_launch;
+  }
+  // One thread of the last block must call it when it has the totals before its first tile: all blocks have
+  // read the launch's number by then, because their totals are tagged with it.
+  __device__ void end() const { lab::store_relaxed(&d_launch, launch_ + 1); }
 
   // One thread of the block must call it, as early as possible, because other blocks wait for it.
-  __device__ void publish(std::uint64_t tile, Total total) const { totals.publish(tile, kTotal, total); }
-
-  // Starts to read the calling thread's total for `tile`; the others of the block's threads read the rest.
-  // The earlier it is called before of_warp, the less of_warp waits.
-  __device__ Entry<Total> ask(std::uint64_t tile) const {
-    return is_wanted(tile) ? totals.read(index_for(tile)) : Entry<Total>{kTotal, {}};
+  __device__ void publish(std::uint32_t step, Total total) const {
+    Statuses{d_wave_words}.publish(index_of(blockIdx.x, step), tag(step), total);
+  }
+  // Starts to read the calling thread's total for the block's tile of `step`; the others of the block's
+  // threads read the rest. The earlier it is called before of_warp, the less of_warp waits.
+  __device__ Entry<Total> ask(std::uint32_t step) const {
+    return is_wanted(step) ? read(step) : Entry<Total>{kEmpty, {}};
   }
   // Combines the totals that a warp's threads have asked for; valid in lane 0. All 32 lanes must call it,
-  // each with its own result of ask(tile). Waits for totals that are not published yet.
+  // each with its own result of ask(step). Waits for totals that are not published yet.
   template <typename Op>
-  __device__ Total of_warp(std::uint64_t tile, Entry<Total> answer, Op op) const {
-    while (answer.state == kEmpty) answer = totals.read(index_for(tile));
-    return warp_fold(is_wanted(tile) ? answer.value : op.identity(), op);
+  __device__ Total of_warp(std::uint32_t step, Entry<Total> answer, Op op) const {
+    const bool wanted = is_wanted(step);
+    while (wanted && answer.state != tag(step_of_total(step))) answer = read(step);
+    return warp_fold(wanted ? answer.value : op.identity(), op);
   }
 
  private:
-  __device__ bool is_wanted(std::uint64_t tile) const {
-    return threadIdx.x < gridDim.x && tile + threadIdx.x >= gridDim.x;  // there is nothing before tile 0
+  using Statuses = TileStatuses<Total>;
+  unsigned launch_;
+
+  __device__ unsigned tag(std::uint32_t step) const { return tag_of(launch_, step / kWaveSteps); }
+  static __device__ unsigned index_of(unsigned block, std::uint32_t step) {
+    return step % kWaveSteps * kMaxWaveBlocks + block;
   }
-  __device__ std::uint64_t index_for(std::uint64_t tile) const { return tile + threadIdx.x - gridDim.x; }
+  // The calling thread reads the total of block (blockIdx.x + threadIdx.x) % gridDim.x: of the step before
+  // or, if the sum is gridDim.x or more, of this step. There is nothing before tile 0.
+  static __device__ std::uint32_t step_of_total(std::uint32_t step) {
+    return blockIdx.x + threadIdx.x >= gridDim.x ? step : step - 1;
+  }
+  static __device__ bool is_wanted(std::uint32_t step) {
+    return threadIdx.x < gridDim.x && (step > 0 || blockIdx.x + threadIdx.x >= gridDim.x);
+  }
+  __device__ Entry<Total> read(std::uint32_t step) const {
+    const unsigned block = blockIdx.x + threadIdx.x;
+    return Statuses{d_wave_words}.read(
+        index_of(block >= gridDim.x ? block - gridDim.x : block, step_of_total(step)));
+  }
 };
 
 }  // namespace course::device

@@ -20,6 +20,7 @@ namespace course::hierarchical_scan {
 //   tile's total is published as soon as it is known, kLag steps before the tile needs its carry.
 // - There is no look-back, and no tile waits for another tile's prefix: the carry is that of the block's tile
 //   before, combined with the totals since then. Each thread reads one of them.
+// - No launch clears the words for the totals (device/look_back.cuh); a memset took 1 to 2 µs.
 // Why: rung 7's blocks waited at a barrier, for round trips to the L2 cache. Here every block always has
 // loads in flight, and the totals that it needs were published three tiles ago. The prediction is the time of
 // a copy by blocks that stay; the fastest copy, by many short blocks, takes a little less.
@@ -33,23 +34,25 @@ namespace course::hierarchical_scan {
 // - a warp of its own for the carries, since it needs several round trips per tile one after the other;
 // - tiles by ticket: a block that takes two tickets in a row gets neighbouring tiles, and the second waits
 //   for the first.
-// Drawback: at 2^20 a block has one tile at most, so the lag only delays it.
+// Drawback: two launches must not run at the same time.
 // Float sums are the same in every run on the same device, because the totals are combined in a fixed order.
 // An item passes through at most 4 * kRows additions in its thread, 5 + 8 in the tile, 5 + 8 in the totals
 // between two tiles of the block, and one per wave.
 template <typename Tuning, typename Op>
 __global__ void __launch_bounds__(Tuning::kThreads, Tuning::kBlocks)
     k08_state_of_the_art(const typename Op::Value* d_in, std::uint64_t n, typename Op::Value* d_out,
-                         device::WaveTotals<typename Op::Value> waves, Kind kind, Op op) {
+                         Kind kind, Op op) {
   using Value = typename Op::Value;
   constexpr unsigned kThreads = Tuning::kThreads, kRows = Tuning::kRows, kLag = Tuning::kLag,
                      kSlots = Tuning::kSlots, kInFlight = kSlots - kLag, kWarps = kThreads / device::kWarp;
   static_assert(kLag >= 1 && kSlots > kLag);
+  static_assert(kLag <= device::kMaxWaveLag && kThreads <= device::kMaxWaveBlocks);
   using Tile = device::Tile<Value, kThreads, kRows>;
-  extern __shared__ uint4 s_memory[];
+  extern __shared__ __align__(128) uint4 s_memory[];  // copies to 16 bytes past a multiple of 128 take longer
   auto* s_ring = reinterpret_cast<device::Pack<Value>*>(s_memory);
   // One array for even steps and one for odd ones: the next step may start before all threads have read.
   __shared__ Value s_warp[2][kWarps], s_wave[2][kWarps];
+  __shared__ unsigned s_launch;
 
   // The block's tiles are numbered by its steps 0 … n_steps - 1.
   const std::uint64_t n_tiles = device::tiles_for(n, Tile::kItems);
@@ -65,6 +68,7 @@ __global__ void __launch_bounds__(Tuning::kThreads, Tuning::kBlocks)
   device::Entry<Value> answer{};
 #pragma unroll
   for (std::uint32_t step = 0; step < kInFlight; ++step) load(step);
+  const device::WaveTotals<Value> waves(&s_launch);
   for (std::uint32_t step = 0; step < n_steps + kLag; ++step) {
     const bool has_results = step >= kLag;  // those of an earlier step's tile
     const std::uint32_t earlier = step - kLag;
@@ -74,14 +78,14 @@ __global__ void __launch_bounds__(Tuning::kThreads, Tuning::kBlocks)
       device::unpark(items, slot_of(step));
       device::TileScan<Op, kThreads, kRows> scan;
       const Value total = scan.fold(items, s_warp[step % 2], op);
-      if (threadIdx.x == 0) waves.publish(tile_of(step), total);
+      if (threadIdx.x == 0) waves.publish(step, total);
       scan.finish(items, op.identity(), kind == Kind::inclusive, op);
       device::park(items, slot_of(step));
     }
     const device::Entry<Value> answer_for_now = answer;
-    if (step + 1 >= kLag && earlier + 1 < n_steps) answer = waves.ask(tile_of(earlier + 1));
+    if (step + 1 >= kLag && earlier + 1 < n_steps) answer = waves.ask(earlier + 1);
     if (has_results) {
-      const Value of_warp = waves.of_warp(tile_of(earlier), answer_for_now, op);
+      const Value of_warp = waves.of_warp(earlier, answer_for_now, op);
       if (threadIdx.x % device::kWarp == 0) s_wave[step % 2][threadIdx.x / device::kWarp] = of_warp;
       __syncthreads();  // every warp has stored its part before the others read it
 #pragma unroll
@@ -99,19 +103,18 @@ __global__ void __launch_bounds__(Tuning::kThreads, Tuning::kBlocks)
       load(step + kInFlight);
     }
   }
+  if (blockIdx.x + 1 == gridDim.x && threadIdx.x == 0) waves.end();
 }
 
 template <typename Tuning, typename Op>
 Status scan_in_waves(const Job<Op>& job) {
   using Value = typename Op::Value;
-  using Totals = device::TileStatuses<Value>;
   const std::uint64_t n_tiles =
       device::tiles_for(job.n, device::Tile<Value, Tuning::kThreads, Tuning::kRows>::kItems);
   const unsigned n_blocks = device::blocks_in_a_wave<Tuning>(n_tiles, job.multiprocessors);
-  const device::WaveTotals<Value> waves{Totals{cleared_words(job, Totals::words(n_tiles))}};
   constexpr unsigned kRing = Tuning::kSlots * Tuning::kThreads * Tuning::kRows * sizeof(uint4);
   device::launch_together<kRing>(k08_state_of_the_art<Tuning, Op>, n_blocks, Tuning::kThreads, job.stream,
-                                 job.d_in, job.n, job.d_out, waves, job.kind, job.op);
+                                 job.d_in, job.n, job.d_out, job.kind, job.op);
   return Status::ok;
 }
 

@@ -22,6 +22,7 @@
 //@reference
 #include "device/each_item.cuh"
 #include "device/launch.hpp"
+#include "lab/atomic_access.cuh"
 //@end
 
 namespace course::histogram {
@@ -449,8 +450,8 @@ Status combined(const Job<T, Bins>& job) {
 // --- Rung 6: as fast as the memory.
 // Changed: it uses all of the shared memory, 227 KiB per multiprocessor instead of 48 per block, so one
 // window is enough for up to 58,111 bins. There are a few copies of the counters, and no runs. Every thread
-// has two 16-byte loads in flight. Explicit edges are searched in shared memory. The counting starts while
-// another kernel clears the counts. Samples of one byte are counted by their value (k06_bytes). With more
+// has two 16-byte loads in flight. Explicit edges are searched in shared memory. One block clears the counts
+// while the others count, so there is one launch. Samples of one byte are counted by their value (k06_bytes). With more
 // bins, long arrays are counted in counters of 16 bits (k06_packed), so they are read once, too.
 // Why: a warp must finish its work for 32 samples in the time in which their 128 bytes arrive: 32 cycles of a
 // multiprocessor's four schedulers.
@@ -516,16 +517,39 @@ __device__ EdgeBins<T> staged(const EdgeBins<T>& bins, std::uint32_t* s_words) {
   return {bins.n_bins, s_edges};
 }
 
-// Sets n counts to 0. The counting kernel starts meanwhile, and waits for this one before it adds to them.
-__global__ void k06_clear(Count* d_counts, std::uint64_t n) {
-  device::let_next_kernel_start();
-  for (std::uint64_t i = global_thread(); i < n; i += grid_threads()) d_counts[i] = 0;
+// Clearing without a launch of its own: block 0 sets the counts to 0 while the others count, and they wait
+// for it before they add to them. All blocks of the grid must be able to run at the same time, and two
+// launches must not. A launch raises d_arrivals by kArrivals, 1 for each block and the rest for block 0, so
+// what a block finds there, divided by kArrivals, is the launch's number.
+inline constexpr unsigned long long kArrivals = 1 << 16;
+__device__ unsigned long long d_arrivals, d_cleared;  // d_cleared: launches whose counts were cleared
+
+// Returns the launch's number, in thread 0. Every thread must call it before the block's first barrier.
+__device__ inline unsigned long long begin_to_clear(Count* d_counts, std::uint32_t n_counters) {
+  const bool clears = blockIdx.x == 0 && blockIdx.y == 0;
+  unsigned long long launch = 0;
+  if (threadIdx.x == 0)
+    launch = atomicAdd(&d_arrivals, clears ? kArrivals + 1 - gridDim.x * gridDim.y : 1) / kArrivals;
+  if (!clears) return launch;
+  for (std::uint32_t i = threadIdx.x; i < n_counters; i += blockDim.x) d_counts[i] = 0;
+  __syncthreads();  // every thread has cleared before thread 0 says so
+  if (threadIdx.x == 0) lab::store_release(&d_cleared, launch + 1);
+  return launch;
+}
+// Returns when the counts are 0. Every thread must call it; it has one barrier.
+__device__ inline void wait_until_cleared(unsigned long long launch) {
+  if (threadIdx.x == 0) {
+    while (lab::load_acquire(&d_cleared) != launch + 1) {
+    }
+  }
+  __syncthreads();  // thread 0 has seen that the counts are cleared before any thread adds to them
 }
 
 template <bool kOneWindow, typename T, typename Bins>
 __global__ void __launch_bounds__(kWideBlock, 2)
     k06_state_of_the_art(const T* d_in, std::uint64_t n, Bins bins, Count* d_counts, Layout layout) {
   extern __shared__ std::uint32_t s_counts[];
+  const unsigned long long launch = begin_to_clear(d_counts, bins.n_bins + 1);
   const std::uint32_t first = blockIdx.y * layout.window;
   const std::uint32_t left = bins.n_bins + 1 - first;
   const std::uint32_t n_here = left < layout.window ? left : layout.window;
@@ -540,8 +564,7 @@ __global__ void __launch_bounds__(kWideBlock, 2)
     const std::uint32_t counter = bin_of(here, sample) - (kOneWindow ? 0 : first);
     if (kOneWindow || counter < n_here) atomicAdd(&s_copy[counter << layout.log2_copies], 1u);
   });
-  __syncthreads();  // all threads have counted before the counters are merged
-  device::wait_for_previous_kernel();
+  wait_until_cleared(launch);  // its barrier also comes between counting and merging
 
   for (std::uint32_t i = threadIdx.x; i < n_here; i += kWideBlock) {
     Count sum = 0;
@@ -563,6 +586,7 @@ __global__ void __launch_bounds__(kThreads, 2 * kWideBlock / kThreads)
   __shared__ std::uint32_t s_of_value[kValues * kByteCopies];
   __shared__ std::uint32_t s_of_bin[kValues + 1];
   extern __shared__ std::uint32_t s_edges[];
+  const unsigned long long launch = begin_to_clear(d_counts, bins.n_bins + 1);
   const bool few = bins.n_bins <= kValues;  // values that share a bin are then added up in shared memory
   for (unsigned i = threadIdx.x; i < kValues * kByteCopies; i += kThreads) s_of_value[i] = 0;
   for (unsigned bin = threadIdx.x; few && bin <= bins.n_bins; bin += kThreads) s_of_bin[bin] = 0;
@@ -572,8 +596,7 @@ __global__ void __launch_bounds__(kThreads, 2 * kWideBlock / kThreads)
   std::uint32_t* const s_copy = s_of_value + threadIdx.x % kByteCopies;
   device::for_each_item(d_in, n,
                         [&](std::uint8_t value) { atomicAdd(&s_copy[value << kLog2ByteCopies], 1u); });
-  __syncthreads();  // all threads have counted before the counters are merged
-  device::wait_for_previous_kernel();
+  wait_until_cleared(launch);  // its barrier also comes between counting and merging
 
   for (unsigned value = threadIdx.x; value < kValues; value += kThreads) {
     std::uint32_t sum = 0;
@@ -609,9 +632,9 @@ __global__ void __launch_bounds__(kWideBlock, 1)
   constexpr unsigned kMax = (kFull / kWideBlock - 1) / Samples::kItems, kPacks = kMax < 7 ? kMax : 7;
   extern __shared__ std::uint32_t s_counts[];
   const std::uint32_t n_counters = bins.n_bins + 1, n_words = (n_counters + 1) / 2;
+  const unsigned long long launch = begin_to_clear(d_counts, n_counters);
   for (std::uint32_t i = threadIdx.x; i < n_words; i += kWideBlock) s_counts[i] = 0;
-  device::wait_for_previous_kernel();  // the counts in global memory are 0
-  __syncthreads();                     // counters are cleared before any thread counts
+  wait_until_cleared(launch);  // its barrier also comes between clearing the counters and counting
 
   const auto add = [&](std::uint32_t bin, std::uint32_t samples) {
     const unsigned shift = bin < n_words ? 0 : 16;
@@ -670,18 +693,13 @@ __global__ void __launch_bounds__(kWideBlock, 1)
   }
 }
 
-// Clears the counts, and launches a kernel that adds to them. A block may use more than 48 KiB only if that
-// is asked for.
+// Launches a kernel that clears the counts and adds to them. A block may use more than 48 KiB only if that is
+// asked for.
 template <unsigned kThreads = kWideBlock, typename T, typename Bins, typename Kernel, typename... More>
-Status clear_and_count(const Job<T, Bins>& job, Kernel kernel, dim3 grid, unsigned shared_words,
-                       More... more) {
-  const unsigned n_counters = job.bins.n_bins + 1;
-  k06_clear<<<blocks_for(n_counters, kBlock, job.multiprocessors), kBlock, 0, job.stream>>>(job.d_counts,
-                                                                                            n_counters);
+Status count_with(const Job<T, Bins>& job, Kernel kernel, dim3 grid, unsigned shared_words, More... more) {
   const std::size_t shared_bytes = shared_words * sizeof(std::uint32_t);
   cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, static_cast<int>(shared_bytes));
-  device::launch_early(kernel, grid, kThreads, shared_bytes, job.stream, job.d_in, job.n, job.bins,
-                       job.d_counts, more...);
+  kernel<<<grid, kThreads, shared_bytes, job.stream>>>(job.d_in, job.n, job.bins, job.d_counts, more...);
   return Status::ok;
 }
 // Blocks that have `samples` samples each, but at most `at_once`, and at least one.
@@ -699,15 +717,14 @@ Status count_values(const Job<std::uint8_t, Bins>& job) {
   if constexpr (kThreads < kWideBlock)
     if (job.n / kBytes > multiprocessors / 2) return count_values<2 * kThreads>(job);
   const std::uint64_t at_once = 2 * kWideBlock / kThreads * multiprocessors;
-  return clear_and_count<kThreads>(job, &k06_bytes<kThreads, Bins>, wide_blocks(job.n, kBytes, at_once),
-                                   edges_in_shared(job.bins));
+  return count_with<kThreads>(job, &k06_bytes<kThreads, Bins>, wide_blocks(job.n, kBytes, at_once),
+                              edges_in_shared(job.bins));
 }
 
 template <typename T, typename Bins>
 Status count_packed(const Job<T, Bins>& job) {
   const auto at_once = static_cast<std::uint64_t>(job.multiprocessors);
-  return clear_and_count(job, &k06_packed<T, Bins>, wide_blocks(job.n, kFull, at_once),
-                         (job.bins.n_bins + 2) / 2);
+  return count_with(job, &k06_packed<T, Bins>, wide_blocks(job.n, kFull, at_once), (job.bins.n_bins + 2) / 2);
 }
 
 template <typename T, typename Bins>
@@ -727,7 +744,7 @@ Status state_of_the_art(const Job<T, Bins>& job) {
   // A thread's searches in global memory follow each other, so it gets few samples, though more blocks merge.
   const std::uint64_t samples = searches_far ? 2 * kWideBlock : layout.window + 8 * kWideBlock;
   const dim3 grid(wide_blocks(job.n, samples, at_once), layout.n_windows);
-  return clear_and_count(
+  return count_with(
       job,
       layout.n_windows == 1 ? &k06_state_of_the_art<true, T, Bins> : &k06_state_of_the_art<false, T, Bins>,
       grid, (layout.window << layout.log2_copies) + n_edges, layout);

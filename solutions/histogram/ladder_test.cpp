@@ -121,12 +121,13 @@ TEST(Ladder, StateOfTheArtMakesOneAtomicASampleWhateverTheyAre) {
 }
 
 TEST(Ladder, StateOfTheArtReadsSamplesOnceUpTo58111Bins) {
-  // 16 bytes per lane. The merge adds the sectors of the counts, which are not loads of warps.
+  // 16 bytes per lane. The merge adds the sectors of the counts, which are not loads of warps. Each block also
+  // reads, a few times, whether the counts are cleared.
   const auto readings = [](std::uint32_t n_bins) {
     return counted("state_of_the_art", n_bins)["global_load_requests"] / (static_cast<double>(kN) / 128);
   };
-  EXPECT_NEAR(readings(58111), readings(256), 0.01);
-  EXPECT_NEAR(readings(58112), 2 * readings(256), 0.01)
+  EXPECT_NEAR(readings(58111), readings(256), 0.03);
+  EXPECT_NEAR(readings(58112), 2 * readings(256), 0.03)
       << "in an array of 2^24 samples it would be one reading";
 }
 

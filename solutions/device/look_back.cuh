@@ -123,12 +123,6 @@ __device__ typename Op::Value look_back(const TileStatuses<typename Op::Value>& 
 __device__ inline unsigned tag_of(unsigned launch, unsigned use = 0) {
   return 1u << 31 | (launch << 1 & ~(1u << 31)) | (use & 1);
 }
-// Starts to load the word at d_word into the L2 cache, so that it is there when it is written: a store of a
-// part of a sector that the cache lacks waits for the rest.
-__device__ inline void fetch(const Word* d_word) {
-  asm volatile("prefetch.global.L2 [%0];" ::"l"(__cvta_generic_to_global(d_word)));
-}
-
 // Waves: for a grid whose blocks all run at the same time, and have at least as many threads as the grid has
 // blocks. In its step s, block b takes tile s * gridDim.x + b. So the prefix of a tile is the prefix of the
 // block's tile before it, combined with the gridDim.x totals from that tile on, and thread i of the block
@@ -149,7 +143,6 @@ class WaveTotals {
   __device__ explicit WaveTotals(unsigned* s_launch) {
     static_assert(Statuses::kWords <= kMaxWaveWords);
     if (threadIdx.x == 0) *s_launch = lab::load_relaxed(&d_launch);
-    if (threadIdx.x == 0) fetch(d_wave_words + index_of(blockIdx.x, 0) * Statuses::kWords);
     __syncthreads();  // thread 0 has stored the number before the others read it
     launch_ = *s_launch;
   }

@@ -810,8 +810,8 @@ Status look_back(const TableJob<T>& job) {
 inline constexpr unsigned kTopWarps = 16;
 inline constexpr unsigned kTopBlock = kTopWarps * kWarp;
 inline constexpr unsigned kAskedAtOnce = 4;  // entries that a thread reads at once
-// Rows of a lane and of a tile. If the image has at most kMaxAtOnce tiles, they are smaller, so that more
-// multiprocessors have one, and all run at once.
+// Rows of a lane and of a tile. Tiles of a small image are smaller, so that more multiprocessors have one, and
+// all run at once.
 inline constexpr unsigned kMaxAtOnce = 256;
 template <bool kAtOnce>
 inline constexpr unsigned kTopRows = kAtOnce ? kLaneRows / 2 : kLaneRows;
@@ -866,7 +866,7 @@ __device__ Sum sum_before(const device::TileStatuses<Sum>& statuses, std::uint64
 template <typename Sum>
 __device__ Sum sum_of_all(const device::TileStatuses<Sum>& statuses, std::uint64_t index,
                           std::uint64_t stride, unsigned n_before, unsigned tag) {
-  constexpr unsigned kAsked = 8;
+  constexpr unsigned kAsked = 16;
   Sum sum{0};
   for (unsigned first = 0; first < n_before; first += kAsked) {
     device::Entry<Sum> entry[kAsked];
@@ -903,7 +903,7 @@ __device__ unsigned d_ticket;
 __device__ device::Word d_edges[kMaxAtOnce * Edges<float, true>::kWords];
 
 template <bool kAtOnce, typename T, typename Sum>
-__global__ void __launch_bounds__(kTopBlock, 2)
+__global__ void __launch_bounds__(kTopBlock, kAtOnce ? 1 : 2)
     k07_state_of_the_art(Rows<const T> in, Rows<Sum> table, std::uint64_t width, std::uint64_t height,
                          Edges<Sum, kAtOnce> edges) {
   constexpr unsigned kRows = kTopRows<kAtOnce>, kTileRows = kTopTile<kAtOnce>;
@@ -1065,8 +1065,9 @@ Status state_of_the_art(const TableJob<T>& job) {
     const auto tiles = [&](unsigned rows) {
       return parts_of(job.width, kWideTile) * parts_of(job.height, rows);
     };
-    const std::uint64_t at_once = 2 * static_cast<std::uint64_t>(job.multiprocessors);
-    if (const std::uint64_t n_tiles = tiles(kTopTile<true>); n_tiles <= kMaxAtOnce && n_tiles <= at_once) {
+    const auto multiprocessors = static_cast<std::uint64_t>(job.multiprocessors), most = 2 * multiprocessors;
+    if (const std::uint64_t n_tiles = tiles(kTopTile<true>);
+        n_tiles <= kMaxAtOnce && n_tiles <= multiprocessors) {
       device::launch_together<0>(k07_state_of_the_art<true, T, Sum>, static_cast<unsigned>(n_tiles),
                                  kTopBlock, job.stream, in, table, job.width, job.height,
                                  Edges<Sum, true>(nullptr, 0));
@@ -1076,8 +1077,8 @@ Status state_of_the_art(const TableJob<T>& job) {
     auto* const d_words = reinterpret_cast<device::Word*>(job.d_scratch);
     const std::uint64_t n_tiles = tiles(kTopTile<false>), n_words = n_tiles * Edges<Sum, false>::kWords,
                         wanted = parts_of(n_words, 2 * kTopBlock);
-    k07_clear<<<static_cast<unsigned>(wanted < at_once ? wanted : at_once), kTopBlock, 0, job.stream>>>(
-        d_words, n_words);
+    k07_clear<<<static_cast<unsigned>(wanted < most ? wanted : most), kTopBlock, 0, job.stream>>>(d_words,
+                                                                                                  n_words);
     device::launch_early(k07_state_of_the_art<false, T, Sum>, static_cast<unsigned>(n_tiles), kTopBlock, 0,
                          job.stream, in, table, job.width, job.height, Edges<Sum, false>(d_words, n_tiles));
     return Status::ok;

@@ -451,8 +451,8 @@ Status combined(const Job<T, Bins>& job) {
 // Changed: it uses all of the shared memory, 227 KiB per multiprocessor instead of 48 per block, so one
 // window is enough for up to 58,111 bins. There are a few copies of the counters, and no runs. Every thread
 // has two 16-byte loads in flight. Explicit edges are searched in shared memory. One block clears the counts
-// while the others count, so there is one launch. Samples of one byte are counted by their value (k06_bytes). With more
-// bins, long arrays are counted in counters of 16 bits (k06_packed), so they are read once, too.
+// while the others count, so there is one launch. Samples of one byte are counted by their value (k06_bytes).
+// With more bins, long arrays are counted in counters of 16 bits (k06_packed), so they are read once, too.
 // Why: a warp must finish its work for 32 samples in the time in which their 128 bytes arrive: 32 cycles of a
 // multiprocessor's four schedulers.
 // Predicted: 32 copies and runs help, because no two lanes of a warp use the same counter. Neither does: the

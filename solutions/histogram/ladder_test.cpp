@@ -121,8 +121,8 @@ TEST(Ladder, StateOfTheArtMakesOneAtomicASampleWhateverTheyAre) {
 }
 
 TEST(Ladder, StateOfTheArtReadsSamplesOnceUpTo58111Bins) {
-  // 16 bytes per lane. The merge adds the sectors of the counts, which are not loads of warps. Each block also
-  // reads, a few times, whether the counts are cleared.
+  // 16 bytes per lane. The merge adds the sectors of the counts, which are not loads of warps. Each block
+  // also reads, a few times, whether the counts are cleared.
   const auto readings = [](std::uint32_t n_bins) {
     return counted("state_of_the_art", n_bins)["global_load_requests"] / (static_cast<double>(kN) / 128);
   };

@@ -804,30 +804,32 @@ Status look_back(const TableJob<T>& job) {
 // A tile of 8-byte sums needs twice the registers, so only one block fits on a multiprocessor. Rung 6 is
 // faster there, so this rung calls it.
 // Small images: if all tiles run at once, each adds up the totals of the tiles before it, so it waits for one
-// round trip instead of up to four, one after the other. 2^20 items take 8.0 µs instead of 10.6 (H200,
+// round trip instead of up to four, one after the other. 2^20 items take 8.9 µs instead of 10.5 (H200,
 // 2026-12-02).
 // Drawback: edges are published twice, in words of twice their size, which must be cleared.
 inline constexpr unsigned kTopWarps = 16;
 inline constexpr unsigned kTopBlock = kTopWarps * kWarp;
 inline constexpr unsigned kAskedAtOnce = 4;  // entries that a thread reads at once
-// Rows of a lane and of a tile. Tiles of a small image are smaller, so that more multiprocessors have one, and
-// all run at once.
-inline constexpr unsigned kMaxAtOnce = 256;
-template <bool kAtOnce>
-inline constexpr unsigned kTopRows = kAtOnce ? kLaneRows / 2 : kLaneRows;
-template <bool kAtOnce>
-inline constexpr unsigned kTopTile = kTopWarps* kTopRows<kAtOnce>;
+inline constexpr unsigned kMaxAtOnce = 256;  // tiles of a small image
+// Rows of a lane, and of a tile. In a small image (at_once), tiles are smaller, so that more multiprocessors
+// have one, and all run at once.
+constexpr unsigned top_rows(bool at_once) {
+  return at_once ? kLaneRows / 2 : kLaneRows;
+}
+constexpr unsigned top_tile(bool at_once) {
+  return kTopWarps * top_rows(at_once);
+}
 
 // What tiles publish: one entry for each row of a tile, each column, and its corner; the entries of a tile
 // are neighbours.
 template <typename Sum, bool kAtOnce>
 struct Edges {
   static_assert(device::TileStatuses<Sum>::kWords == 1);
-  static constexpr unsigned kWords = kTopTile<kAtOnce> + kWideTile + 1;  // of a tile
+  static constexpr unsigned kWords = top_tile(kAtOnce) + kWideTile + 1;  // of a tile
   device::TileStatuses<Sum> left, above, corner;
   __host__ __device__ Edges(device::Word* d_words, std::uint64_t n_tiles)
       : left{d_words},
-        above{left.d_words + n_tiles * kTopTile<kAtOnce>},
+        above{left.d_words + n_tiles * top_tile(kAtOnce)},
         corner{above.d_words + n_tiles * kWideTile} {}
 };
 
@@ -906,7 +908,7 @@ template <bool kAtOnce, typename T, typename Sum>
 __global__ void __launch_bounds__(kTopBlock, kAtOnce ? 1 : 2)
     k07_state_of_the_art(Rows<const T> in, Rows<Sum> table, std::uint64_t width, std::uint64_t height,
                          Edges<Sum, kAtOnce> edges) {
-  constexpr unsigned kRows = kTopRows<kAtOnce>, kTileRows = kTopTile<kAtOnce>;
+  constexpr unsigned kRows = top_rows(kAtOnce), kTileRows = top_tile(kAtOnce);
   __shared__ Sum s_right[kTileRows];  // each row's last entry in the table of its warp
   __shared__ Sum s_left[kTileRows];   // the sum left of each row
   __shared__ alignas(16)
@@ -1066,7 +1068,7 @@ Status state_of_the_art(const TableJob<T>& job) {
       return parts_of(job.width, kWideTile) * parts_of(job.height, rows);
     };
     const auto multiprocessors = static_cast<std::uint64_t>(job.multiprocessors), most = 2 * multiprocessors;
-    if (const std::uint64_t n_tiles = tiles(kTopTile<true>);
+    if (const std::uint64_t n_tiles = tiles(top_tile(true));
         n_tiles <= kMaxAtOnce && n_tiles <= multiprocessors) {
       device::launch_together<0>(k07_state_of_the_art<true, T, Sum>, static_cast<unsigned>(n_tiles),
                                  kTopBlock, job.stream, in, table, job.width, job.height,
@@ -1075,7 +1077,7 @@ Status state_of_the_art(const TableJob<T>& job) {
     }
     // At most 514 Sums per tile; d_scratch has 256 per tile of 32 x 32, and 512 more.
     auto* const d_words = reinterpret_cast<device::Word*>(job.d_scratch);
-    const std::uint64_t n_tiles = tiles(kTopTile<false>), n_words = n_tiles * Edges<Sum, false>::kWords,
+    const std::uint64_t n_tiles = tiles(top_tile(false)), n_words = n_tiles * Edges<Sum, false>::kWords,
                         wanted = parts_of(n_words, 2 * kTopBlock);
     k07_clear<<<static_cast<unsigned>(wanted < most ? wanted : most), kTopBlock, 0, job.stream>>>(d_words,
                                                                                                   n_words);

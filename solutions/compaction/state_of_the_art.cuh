@@ -78,7 +78,7 @@ __device__ unsigned compact_in_warp(const device::Tile<T, kThreads, kRows>& tile
 //   block publishes their number. kLag steps later it knows how many items are kept before the tile, and each
 //   warp stores its items from there.
 // - No tile waits for another tile's prefix: a block adds up the counts of the tiles since its tile before.
-// - No launch clears the words for the counts (device/look_back.cuh); a memset took 1 to 2 µs.
+// - No launch clears the words for the counts (device/look_back.cuh); a memset took longer than the exchange.
 // - One barrier per tile.
 // Why: rung 5's blocks wait while their first warp looks back, and have no loads in flight while they count,
 // compact and store.

@@ -20,7 +20,7 @@ namespace course::hierarchical_scan {
 //   tile's total is published as soon as it is known, kLag steps before the tile needs its carry.
 // - There is no look-back, and no tile waits for another tile's prefix: the carry is that of the block's tile
 //   before, combined with the totals since then. Each thread reads one of them.
-// - No launch clears the words for the totals (device/look_back.cuh); a memset took 1 to 2 µs.
+// - No launch clears the words for the totals (device/look_back.cuh); a memset took longer than the exchange.
 // Why: rung 7's blocks waited at a barrier, for round trips to the L2 cache. Here every block always has
 // loads in flight, and the totals that it needs were published three tiles ago. The prediction is the time of
 // a copy by blocks that stay; the fastest copy, by many short blocks, takes a little less.

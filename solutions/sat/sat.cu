@@ -804,8 +804,7 @@ Status look_back(const TableJob<T>& job) {
 // A tile of 8-byte sums needs twice the registers, so only one block fits on a multiprocessor. Rung 6 is
 // faster there, so this rung calls it.
 // Small images: if all tiles run at once, each adds up the totals of the tiles before it, so it waits for one
-// round trip instead of up to four, one after the other. 2^20 items take 8.9 µs instead of 10.5 (H200,
-// 2026-12-02).
+// round trip instead of up to four, one after the other.
 // Drawback: edges are published twice, in words of twice their size, which must be cleared.
 inline constexpr unsigned kTopWarps = 16;
 inline constexpr unsigned kTopBlock = kTopWarps * kWarp;
@@ -813,10 +812,10 @@ inline constexpr unsigned kAskedAtOnce = 4;  // entries that a thread reads at o
 inline constexpr unsigned kMaxAtOnce = 256;  // tiles of a small image
 // Rows of a lane, and of a tile. In a small image (at_once), tiles are smaller, so that more multiprocessors
 // have one, and all run at once.
-constexpr unsigned top_rows(bool at_once) {
+COURSE_HD constexpr unsigned top_rows(bool at_once) {
   return at_once ? kLaneRows / 2 : kLaneRows;
 }
-constexpr unsigned top_tile(bool at_once) {
+COURSE_HD constexpr unsigned top_tile(bool at_once) {
   return kTopWarps * top_rows(at_once);
 }
 
@@ -877,14 +876,13 @@ __device__ Sum sum_of_all(const device::TileStatuses<Sum>& statuses, std::uint64
       known = true;
 #pragma unroll
       for (unsigned k = 0; k < kAsked; ++k) {
-        entry[k] = statuses.read(index - stride * (first + k < n_before ? first + k + 1 : n_before));
+        entry[k] = {tag, Sum{0}};
+        if (first + k < n_before) entry[k] = statuses.read(index - stride * (first + k + 1));
         known = known && entry[k].state == tag;
       }
     }
 #pragma unroll
-    for (unsigned k = 0; k < kAsked; ++k) {
-      if (first + k < n_before) sum = wrapping_add(sum, entry[k].value);
-    }
+    for (unsigned k = 0; k < kAsked; ++k) sum = wrapping_add(sum, entry[k].value);
   }
   return sum;
 }

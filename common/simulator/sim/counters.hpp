@@ -50,7 +50,7 @@ struct Counters {
   std::uint64_t memory_write_sectors = 0;
   std::uint64_t partial_sectors = 0;       // of stores that do not fill all of their sectors: all these
   std::uint64_t global_atomic_passes = 0;  // distinct sectors of global atomics, summed over requests
-  // Quarter passes of global atomics in the busiest part of the L2, see HotSpots.
+  // Passes of global atomics in the busiest part of the L2, see HotSpots.
   std::uint64_t hottest_atomics = 0;
   // The atomic_turns in shared memory, and those of additions that the assembler makes a loop of.
   std::uint64_t shared_atomic_passes = 0, shared_loop_passes = 0;

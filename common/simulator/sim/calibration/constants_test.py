@@ -89,6 +89,10 @@ def fit(m: Measured) -> dict[str, tuple[float, str]]:
     found["l2_sectors_per_clock"] = (109.0, "chosen, with the profiler's counts of foreign kernels")
     hot = m.us("global atomics", addresses=1, stride=8) - empty
     found["hot_atomics_per_clock"] = (1024 * 256 / (hot * clocks), "global atomics")
+    apart = m.us("global atomics", addresses=1 << 20, rounds=4) - m.us(
+        "global atomics", addresses=1 << 20, stride=1, warp_wide=0, rounds=None
+    )
+    found["atomic_sectors_per_clock"] = (3 * 1024 * 256 / (apart * clocks), "global atomics")
     blocks, _ = m.line("blocks", "blocks", [16384, 65536], threads=256)
     found["blocks_per_clock"] = (1 / (blocks * clocks), "blocks")
     waves, _ = m.line("blocks", "blocks", [16384, 65536], threads=1024)

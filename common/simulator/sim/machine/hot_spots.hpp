@@ -14,7 +14,7 @@ class HotSpots {
  public:
   static constexpr std::uint64_t kChunkBytes = 512;
 
-  // `n`: quarter passes.
+  // `n`: passes.
   void add(std::uint64_t chunk, std::uint64_t n) {
     if (2 * (used_ + 1) > cells_.size()) grow();
     Cell& cell = find(chunk + 1);

@@ -130,7 +130,7 @@ inline T fetch(u64 address, T b, T c, bool alone) {
       run = k > first && sorted[k] == sorted[k - 1] ? run + 1 : 1;
       most = combined ? 1 : std::max(most, run);
     }
-    w.worker->hot_spots.add(sector * 32 / HotSpots::kChunkBytes, 4 * most + 1);
+    w.worker->hot_spots.add(sector * 32 / HotSpots::kChunkBytes, most);
     w.worker->atomic_passes += 1;
   }
 }

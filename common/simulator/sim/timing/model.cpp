@@ -52,7 +52,7 @@ Modelled model_time(const DevicePreset& preset, const LaunchRequest& launch, con
       shared(0, Bound::shared_memory_and_l1),
       shared(1, Bound::issue),
       shared(2, Bound::shared_atomics),
-      part(std::max(as_double(c.hottest_atomics) / 4 / t.hot_atomics_per_clock,
+      part(std::max(as_double(c.hottest_atomics) / t.hot_atomics_per_clock,
                     as_double(c.global_atomic_passes) / t.atomic_sectors_per_clock) /
                clocks,
            Bound::global_atomics),

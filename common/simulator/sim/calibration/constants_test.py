@@ -11,6 +11,7 @@ else changes. If FILE holds others, the right ones are printed.
 import json
 import pathlib
 import re
+import statistics
 import sys
 
 
@@ -44,12 +45,8 @@ def key(case: dict) -> tuple:
 
 
 def least_squares(points: list[tuple[float, float]]) -> tuple[float, float]:
-    n = len(points)
-    mean_x = sum(x for x, _ in points) / n
-    mean_y = sum(y for _, y in points) / n
-    spread = sum((x - mean_x) ** 2 for x, _ in points)
-    slope = sum((x - mean_x) * (y - mean_y) for x, y in points) / spread
-    return slope, mean_y - slope * mean_x
+    line = statistics.linear_regression(*zip(*points))
+    return line.slope, line.intercept
 
 
 def fit(m: Measured) -> dict[str, tuple[float, str]]:
@@ -95,8 +92,7 @@ def fit(m: Measured) -> dict[str, tuple[float, str]]:
     found["atomic_sectors_per_clock"] = (3 * 1024 * 256 / (apart * clocks), "global atomics")
     blocks, _ = m.line("blocks", "blocks", [16384, 65536], threads=256)
     found["blocks_per_clock"] = (1 / (blocks * clocks), "blocks")
-    waves, _ = m.line("blocks", "blocks", [16384, 65536], threads=1024)
-    latency = waves * clocks * 2 * m.multiprocessors
+    latency = m.line("blocks", "blocks", [16384, 65536], threads=1024)[0] * clocks * 2 * m.multiprocessors
     found["block_latency"] = (latency, "blocks, two at once on a multiprocessor")
 
     # Launches.

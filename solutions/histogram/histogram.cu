@@ -494,8 +494,9 @@ inline Layout layout_for(unsigned n_counters, unsigned n_edges_in_shared, Space 
   return layout;
 }
 
-// The bins that a kernel searches: the given ones, or a copy of the edges in shared memory. A barrier must
-// follow.
+// The bins that a kernel searches: the given ones, or a copy of the edges in shared memory, which is on its
+// way. Every thread must wait for its part (device::wait_for_loads<0>), then at a barrier, before any of them
+// searches.
 template <typename T>
 unsigned edges_in_shared(const EvenBins<T>&) {
   return 0;
@@ -513,7 +514,9 @@ __device__ EdgeBins<T> staged(const EdgeBins<T>& bins, std::uint32_t* s_words) {
   static_assert(sizeof(Edge<T>) == sizeof(std::uint32_t));
   if (bins.n_bins + 1 > kEdgesInShared) return bins;
   Edge<T>* s_edges = reinterpret_cast<Edge<T>*>(s_words);
-  for (std::uint32_t i = threadIdx.x; i <= bins.n_bins; i += blockDim.x) s_edges[i] = bins.d_edges[i];
+  for (std::uint32_t i = threadIdx.x; i <= bins.n_bins; i += blockDim.x)
+    __pipeline_memcpy_async(&s_edges[i], &bins.d_edges[i], sizeof *s_edges);
+  __pipeline_commit();
   return {bins.n_bins, s_edges};
 }
 
@@ -557,6 +560,7 @@ __global__ void __launch_bounds__(kWideBlock, 2)
 
   for (std::uint32_t i = threadIdx.x; i < n_here << layout.log2_copies; i += kWideBlock) s_counts[i] = 0;
   const Bins here = staged(bins, s_counts + (layout.window << layout.log2_copies));
+  device::wait_for_loads<0>();
   __syncthreads();  // counters are cleared and edges copied before any thread counts
 
   std::uint32_t* const s_copy = s_counts + (lane & (copies - 1));
@@ -591,12 +595,13 @@ __global__ void __launch_bounds__(kThreads, 2 * kWideBlock / kThreads)
   for (unsigned i = threadIdx.x; i < kValues * kByteCopies; i += kThreads) s_of_value[i] = 0;
   for (unsigned bin = threadIdx.x; few && bin <= bins.n_bins; bin += kThreads) s_of_bin[bin] = 0;
   const Bins here = staged(bins, s_edges);
-  __syncthreads();  // counters are cleared and edges copied before any thread counts
+  __syncthreads();  // counters are cleared before any thread counts
 
   std::uint32_t* const s_copy = s_of_value + threadIdx.x % kByteCopies;
   device::for_each_item(d_in, n,
                         [&](std::uint8_t value) { atomicAdd(&s_copy[value << kLog2ByteCopies], 1u); });
-  wait_until_cleared(launch);  // its barrier also comes between counting and merging
+  device::wait_for_loads<0>();  // the edges, which arrive while the values are counted
+  wait_until_cleared(launch);   // its barrier also comes between counting and merging, copying and searching
 
   for (unsigned value = threadIdx.x; value < kValues; value += kThreads) {
     std::uint32_t sum = 0;

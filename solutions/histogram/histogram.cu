@@ -450,7 +450,7 @@ Status combined(const Job<T, Bins>& job) {
 // --- Rung 6: as fast as the memory.
 // Changed: it uses all of the shared memory, 227 KiB per multiprocessor instead of 48 per block, so one
 // window is enough for up to 58,111 bins. There are a few copies of the counters, and no runs. Every thread
-// has two 16-byte loads in flight. Explicit edges are searched in shared memory. One block clears the counts
+// has two 16-byte loads in flight. Explicit edges are searched in shared memory. Some blocks clear the counts
 // while the others count, so there is one launch. Samples of one byte are counted by their value (k06_bytes).
 // With more bins, long arrays are counted in counters of 16 bits (k06_packed), so they are read once, too.
 // Why: a warp must finish its work for 32 samples in the time in which their 128 bytes arrive: 32 cycles of a
@@ -520,29 +520,35 @@ __device__ EdgeBins<T> staged(const EdgeBins<T>& bins, std::uint32_t* s_words) {
   return {bins.n_bins, s_edges};
 }
 
-// Clearing without a launch of its own: block 0 sets the counts to 0 while the others count, and they wait
-// for it before they add to them. All blocks of the grid must be able to run at the same time, and two
-// launches must not. A launch raises d_arrivals by kArrivals, 1 for each block and the rest for block 0, so
-// what a block finds there, divided by kArrivals, is the launch's number.
+// Clearing without a launch of its own: the first blocks set the counts to 0 while the others count, and all
+// wait for them before they add to the counts. All blocks of the grid must be able to run at the same time,
+// and two launches must not. A launch raises d_arrivals by kArrivals, 1 for each block and the rest for block
+// 0, so what a block finds there, divided by kArrivals, is the launch's number. In the same way the blocks
+// that clear raise d_cleared when they have done so.
 inline constexpr unsigned long long kArrivals = 1 << 16;
-__device__ unsigned long long d_arrivals, d_cleared;  // d_cleared: launches whose counts were cleared
+inline constexpr std::uint32_t kClearedByOne = 4096;  // counts; if there are more, more blocks clear
+__device__ unsigned long long d_arrivals, d_cleared;
 
 // Returns the launch's number, in thread 0. Every thread must call it before the block's first barrier.
 __device__ inline unsigned long long begin_to_clear(Count* d_counts, std::uint32_t n_counters) {
-  const bool clears = blockIdx.x == 0 && blockIdx.y == 0;
+  const unsigned block = blockIdx.y * gridDim.x + blockIdx.x, n_blocks = gridDim.x * gridDim.y;
+  const unsigned n_clearing = min(n_counters / kClearedByOne + 1, n_blocks);
   unsigned long long launch = 0;
-  if (threadIdx.x == 0)
-    launch = atomicAdd(&d_arrivals, clears ? kArrivals + 1 - gridDim.x * gridDim.y : 1) / kArrivals;
-  if (!clears) return launch;
-  for (std::uint32_t i = threadIdx.x; i < n_counters; i += blockDim.x) d_counts[i] = 0;
+  if (threadIdx.x == 0) launch = atomicAdd(&d_arrivals, block > 0 ? 1 : kArrivals + 1 - n_blocks) / kArrivals;
+  if (block >= n_clearing) return launch;
+  for (std::uint32_t i = block * blockDim.x + threadIdx.x; i < n_counters; i += n_clearing * blockDim.x)
+    d_counts[i] = 0;
   __syncthreads();  // every thread has cleared before thread 0 says so
-  if (threadIdx.x == 0) lab::store_release(&d_cleared, launch + 1);
+  if (threadIdx.x == 0) {
+    __threadfence();
+    atomicAdd(&d_cleared, block > 0 ? 1 : kArrivals + 1 - n_clearing);
+  }
   return launch;
 }
 // Returns when the counts are 0. Every thread must call it; it has one barrier.
 __device__ inline void wait_until_cleared(unsigned long long launch) {
   if (threadIdx.x == 0) {
-    while (lab::load_acquire(&d_cleared) != launch + 1) {
+    while (lab::load_acquire(&d_cleared) != (launch + 1) * kArrivals) {
     }
   }
   __syncthreads();  // thread 0 has seen that the counts are cleared before any thread adds to them

@@ -539,7 +539,7 @@ __device__ inline unsigned long long begin_to_clear(Count* d_counts, std::uint32
   for (std::uint32_t i = block * blockDim.x + threadIdx.x; i < n_counters; i += n_clearing * blockDim.x)
     d_counts[i] = 0;
   __syncthreads();  // every thread has cleared before thread 0 says so
-  // A release as in store_release. With an atomicAdd after a __threadfence, kernels took up to 4 us longer on an H200.
+  // A release like that of store_release; an atomicAdd after a __threadfence takes longer.
   if (threadIdx.x == 0)
     asm volatile("red.release.gpu.global.add.u64 [%0], %1;" ::"l"(__cvta_generic_to_global(&d_cleared)),
                  "l"(block > 0 ? 1 : kArrivals + 1 - n_clearing)

@@ -15,6 +15,7 @@
 #include <ctime>
 #include <filesystem>
 #include <memory>
+#include <optional>
 #include <sstream>
 #include <string>
 #include <string_view>
@@ -42,7 +43,7 @@ struct BenchOptions {
   std::string device = "auto", json, cccl;
   std::vector<std::uint64_t> sizes;
   std::vector<unsigned> gpus;  // of a lab for several devices
-  unsigned runs = 200;
+  std::optional<unsigned> runs;
   bool mine = false, no_cpu = false, kinds = false;
 };
 
@@ -142,7 +143,7 @@ std::string run_program(const Layout& layout, const BenchOptions& options, lab::
                                       "--sizes",
                                       fmt::format("{}", fmt::join(sizes, ",")),
                                       "--runs",
-                                      std::to_string(options.runs)};
+                                      std::to_string(options.runs.value_or(options.kinds ? 20 : 200))};
   if (gpus > 0) {
     command.insert(command.end(), {"--gpus", std::to_string(gpus)});
     how.environment.push_back(fmt::format("SIM_DEVICES={}", gpus));
@@ -259,7 +260,8 @@ void add_bench(CLI::App& app, Run& run) {
   command->add_option("--gpus", options->gpus, "Of a lab for several devices: numbers of GPUs, 1,2,4")
       ->delimiter(',')
       ->check(CLI::Range(1u, 8u));
-  command->add_option("--runs", options->runs, "Most runs of each (200)")->check(CLI::Range(1u, 1000u));
+  command->add_option("--runs", options->runs, "Most runs of each (200; kinds: 20)")
+      ->check(CLI::Range(1u, 1000u));
   command->add_flag("--kinds", options->kinds, "Top rungs and libraries, every kind of input");
   command->add_flag("--mine", options->mine, "Your kernels, too");
   command->add_flag("--no-cpu", options->no_cpu, "Leave the CPU baselines out");

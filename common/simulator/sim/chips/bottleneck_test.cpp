@@ -31,9 +31,11 @@ struct Kernel {
   std::uint64_t bytes;  // of data
 };
 
+const std::string kNoUnroll = ".pragma \"nounroll\";";
+
 // Repeats `body` n times; %r7 is the loop counter.
-std::string repeated(const std::string& body) {
-  return "again:\n" + body + "add.u32 %r7, %r7, 1; setp.lt.u32 %p1, %r7, %r5; @%p1 bra again;\n";
+std::string repeated(const std::string& body, const std::string& pragma = kNoUnroll) {
+  return "again:\n" + pragma + body + "add.u32 %r7, %r7, 1; setp.lt.u32 %p1, %r7, %r5; @%p1 bra again;\n";
 }
 
 // `ahead`: bytes that are allocated before the data.
@@ -208,7 +210,7 @@ TEST(Bottleneck, OfManyEmptyBlocksIsStartingBlocks) {
 }
 
 // Clocks of a warp for each iteration that reads new lines. `body` in parts.
-double clocks_of(std::initializer_list<std::string> parts) {
+double clocks_of(std::initializer_list<std::string> parts, const std::string& pragma = kNoUnroll) {
   std::string body;
   for (const std::string& part : parts) body += part;
 
@@ -216,7 +218,7 @@ double clocks_of(std::initializer_list<std::string> parts) {
       "mad.lo.u32 %r8, %r7, 4096, %r4; mul.wide.u32 %rd2, %r8, 4; add.u64 %rd3, %rd1, %rd2;"
       "setp.lt.u32 %p2, %r8, 100000000;";
   constexpr std::uint32_t kRounds = 64;
-  const LaunchResult result = run({repeated(address + body), 1, 32, kRounds, 1 << 21});
+  const LaunchResult result = run({repeated(address + body, pragma), 1, 32, kRounds, 1 << 21});
   return static_cast<double>(result.counters.chain_clocks) / kRounds;
 }
 
@@ -232,6 +234,21 @@ TEST(Latency, OfIndependentLoadsIsCountedOnce) {
   const std::string other = "ld.global.u32 %r12, [%rd3 + 1048576]; add.u32 %r11, %r11, %r12;";
   EXPECT_LT(clocks_of(kLoad + other), 1.2 * one);
   EXPECT_LT(clocks_of(kLoad + "@!%p2 bra over;" + other + "over:"), 1.2 * one);
+}
+
+// The assembler unrolls a small loop that only computes and loads, unless each load needs the one before.
+TEST(Latency, OfLoadsInASmallLoopIsSharedByFourIterations) {
+  const double one = clocks_of(kLoad);
+  EXPECT_LT(clocks_of({kLoad}, ""), 0.5 * one);
+  const std::string chain =
+      "and.b32 %r13, %r13, 1; mul.wide.u32 %rd4, %r13, 4; add.u64 %rd5, %rd3, %rd4; ld.global.u32 %r13, "
+      "[%rd5];";
+  std::string many;
+  for (int k = 0; k < 50; ++k) many += "add.u32 %r20, %r20, 1;";
+  for (const std::string& other :
+       {chain, many, std::string("st.global.u32 [%rd3], %r11;"), std::string("red.global.add.u32 [%rd3], 1;"),
+        std::string("ld.volatile.global.u32 %r12, [%rd3];"), std::string("bar.sync 0;")})
+    EXPECT_GT(clocks_of({kLoad, other}, ""), 0.9 * one) << other;
 }
 
 TEST(Latency, OfDependentLoadsIsCountedForEach) {

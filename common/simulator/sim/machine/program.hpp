@@ -26,7 +26,7 @@ using Handler = void (*)(Warp&, const MicroOp&);
 // What kind of operation an op is, for the observers (counters, dataflow, checkers). Only the handler knows
 // the semantics.
 enum class OpKind : std::uint8_t {
-  move,
+  move,  // the kinds up to `load` neither write memory nor synchronise
   combine,
   divide,  // of integers: `combine`, with a divisor that may be 0
   load,
@@ -100,7 +100,7 @@ struct BasicBlock {
   std::uint32_t counted = 0;    // PTX instructions in the block, with the terminator
   std::array<std::uint32_t, kInstructionKinds> mix{};  // its instructions by kind
   std::uint32_t clocks = 0;                            // for a warp that runs it alone, see pace.hpp
-  std::uint32_t waits = 1;                             // consecutive memory latencies that end in it
+  std::uint32_t quarter_waits = 4;  // consecutive memory latencies that end in it, in quarters
   std::uint32_t cost = 0;  // what one execution uses up of a warp's turn; more than `counted` if it polls
   std::uint16_t function = 0;
   Exit exit = Exit::fall;

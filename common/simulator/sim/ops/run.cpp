@@ -246,7 +246,7 @@ RunEnd run(Warp& w, s64 budget) {
         w.groups[k].done = static_cast<u32>(op - first);
         return finish(RunEnd::slice_over);
       }
-      w.time += b.clocks + w.stall * b.waits;
+      w.time += b.clocks + w.stall * b.quarter_waits / 4;
       if (b.waits_for_all) w.stall = 0;
       if (!b.only_polling) w.polled.op = Warp::kNeverPolled;
       budget -= b.cost;

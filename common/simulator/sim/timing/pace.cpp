@@ -3,8 +3,12 @@
 
 #include <algorithm>
 #include <cmath>
+#include <span>
 #include <string_view>
 #include <unordered_map>
+#include <utility>
+
+#include "sim/machine/warp.hpp"
 
 namespace course::sim {
 namespace {
@@ -65,6 +69,45 @@ bool guards_next(const Program& program, std::uint32_t number) {
   return program.blocks[b.target].entry != Entry::barrier;
 }
 
+bool is_far(const MicroOp& op) {
+  return op.space == MemorySpace::global || op.space == MemorySpace::generic;
+}
+
+// The most instructions of a loop that the assembler unrolls, and how often it does.
+constexpr std::uint32_t kMaxUnrolled = 50, kUnrolled = 4;
+
+// Whether block `number` is a loop that the assembler unrolls if no iteration's loads need those of the one
+// before: a small loop that only computes and loads, until a counter with a constant step ends it.
+// Disassembled from what ptxas 13.0 makes for sm_90.
+bool may_be_unrolled(const Program& program, std::uint32_t number) {
+  const BasicBlock& b = program.blocks[number];
+  if (b.exit != Exit::branch || b.target != number || b.entry != Entry::none || b.counted > kMaxUnrolled)
+    return false;
+  const std::span ops = std::span(program.ops).subspan(b.first, b.last - b.first);
+  const auto is_load = [](const MicroOp& op) { return op.kind == OpKind::load && is_far(op); };
+  const auto is_other = [](const MicroOp& op) { return op.kind > OpKind::load || is_look(op); };
+  if (std::ranges::none_of(ops, is_load) || std::ranges::any_of(ops, is_other)) return false;
+  const ptx::Function& f = *program.functions[b.function].source;
+  const ptx::Instruction& branch = f.instructions[b.ptx_index];
+  const auto first = static_cast<std::uint32_t>(branch.operands[0].index);
+  const std::span body = std::span(f.instructions).subspan(first, b.ptx_index - first);
+  const auto steps = [&](std::int32_t counter) {
+    return counter >= 0 && std::ranges::any_of(body, [&](const ptx::Instruction& i) {
+             return i.opcode == "add" && i.operands[0].index == counter && i.operands[1].index == counter &&
+                    i.operands[2].kind == ptx::Operand::Kind::integer;
+           });
+  };
+  const auto ends = [&](const ptx::Instruction& i) {
+    return i.opcode == "setp" && i.operands[0].index == branch.guard &&
+           (steps(i.operands[1].index) || steps(i.operands[2].index));
+  };
+  const auto forbids = [&](const ptx::Pragma& pragma) {
+    return pragma.text == "nounroll" && std::cmp_greater_equal(pragma.at, first) &&
+           std::cmp_less_equal(pragma.at, b.ptx_index);
+  };
+  return std::ranges::any_of(body, ends) && std::ranges::none_of(f.pragmas, forbids);
+}
+
 // Goes through sequences of basic blocks and computes when the value of each register is available; the
 // increase within a block is the block's number of clocks. `depth` counts how many loads in a row must be
 // waited for, because values depend on loads whose addresses depend on loads, and so on. A load also waits
@@ -76,7 +119,7 @@ class PaceWalk {
 
   // `open`: the instructions of this block are scheduled together with those of the next one, so only loads
   // wait in this block, for their addresses.
-  void block(BasicBlock& b, bool goes_on, bool open) {
+  void block(BasicBlock& b, bool goes_on, bool open, bool unrolled) {
     if (!goes_on) {
       values_.clear();
       stored_ = {};
@@ -97,10 +140,11 @@ class PaceWalk {
     passed_ = now;
     if (b.exit != Exit::fall) clocks += of(timing_.latency, Kind::control);
     b.clocks = static_cast<std::uint32_t>(std::lround(std::max(clocks, 0.0)));
-    b.waits = wanted - std::min(wanted, waited_);
-    if (depth_ == 0 && !open) b.waits = 1;  // for no load, or for one of an earlier block
+    std::uint32_t waits = wanted - std::min(wanted, waited_);
+    if (depth_ == 0 && !open) waits = 1;  // for no load, or for one of an earlier block
+    b.quarter_waits = waits * (unrolled && !chains(b) ? 1 : kUnrolled);
     waited_ = std::max(waited_, wanted);
-    b.waits_for_all = b.waits != 0 && depth_ <= waited_;
+    b.waits_for_all = waits != 0 && depth_ <= waited_;
   }
 
   // An access to a local variable that the machine code keeps in a register is no instruction, but passes
@@ -112,6 +156,17 @@ class PaceWalk {
  private:
   static std::uint16_t in_16_bits(double n) {
     return static_cast<std::uint16_t>(std::clamp(n, 0.0, double{UINT16_MAX}));
+  }
+
+  // Whether loads of a loop's next iteration need this one's.
+  bool chains(const BasicBlock& loop) const {
+    PaceWalk walk(program_, timing_);
+    const auto iterate = [&] {
+      for (std::uint32_t k = loop.first; k < loop.last; ++k) walk.step(program_.ops[k]);
+      return walk.depth_;
+    };
+    const std::uint32_t once = iterate();
+    return iterate() > once;
   }
 
   struct Value {
@@ -130,7 +185,7 @@ class PaceWalk {
   std::uint32_t step(const MicroOp& op) {
     Value in = value_of(op.guard);
     for (const std::uint32_t slot : op.src) in = later(in, value_of(slot));
-    const bool far = op.space == MemorySpace::global || op.space == MemorySpace::generic;
+    const bool far = is_far(op);
     const ptx::Instruction& instruction = program_.functions[op.function].source->instructions[op.ptx_index];
     Value& stored = stored_[far ? 0 : is_in_register(op) ? 3 : 1];
     if (op.kind == OpKind::store) stored = later(stored, in);
@@ -236,7 +291,7 @@ void set_pace(Program& program, const Timing& timing) {
       b.mix[static_cast<std::size_t>(kind_of(i))] += length_of(i);
     }
     if (b.counted > n) b.mix[static_cast<std::size_t>(Kind::control)] += b.counted - n;
-    const std::uint32_t number = static_cast<std::uint32_t>(&b - program.blocks.data());
+    const auto number = static_cast<std::uint32_t>(&b - program.blocks.data());
     const BasicBlock* before =
         number > 0 && b.entry != Entry::barrier ? &program.blocks[number - 1] : nullptr;
     const bool goes_on =
@@ -244,7 +299,7 @@ void set_pace(Program& program, const Timing& timing) {
     synchronised = (goes_on && synchronised) || b.entry == Entry::warp_sync;
     // Guarded loads do not move across instructions that synchronise.
     if (!synchronised && guards_next(program, number)) guarded_until = b.target;
-    walk.block(b, goes_on, number < guarded_until);
+    walk.block(b, goes_on, number < guarded_until, may_be_unrolled(program, number));
   }
 }
 
